@@ -1,0 +1,1 @@
+"""Architectures, data generators, training, evaluation, export and the shipped artifacts."""

@@ -1,0 +1,1 @@
+"""The Calcert service: engine, verification, cache, HTTP application and command line."""

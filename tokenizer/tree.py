@@ -1,0 +1,126 @@
+"""The grammar tree: one immutable expression, whatever syntax it was typed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokenizer.heads import ARITY
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tree:
+    """A node and its arguments, in the order they are written.
+
+    Equality and hashing are structural. ``size`` (nodes) and ``depth`` (levels,
+    a leaf has 1) are kept, since every limit asks for them.
+
+    >>> x = symbol("x")
+    >>> call("sin", call("mul", integer(2), x))
+    sin(mul(2, x))
+
+    Raises ``ValueError`` for an unknown head or a wrong number of arguments.
+    """
+
+    head: str
+    args: tuple[Tree, ...] = ()
+    value: int | str | None = None
+    size: int = field(init=False)
+    depth: int = field(init=False)
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        try:
+            arity = ARITY[self.head]
+        except KeyError:
+            raise ValueError(f"unknown head {self.head!r}") from None
+        if arity is not None and arity != len(self.args):
+            raise ValueError(f"{self.head} takes {arity} arguments, not {len(self.args)}")
+        size, depth = 1, 0
+        for arg in self.args:
+            size += arg.size
+            depth = max(depth, arg.depth)
+        put = object.__setattr__
+        put(self, "size", size)
+        put(self, "depth", depth + 1)
+        put(self, "_hash", hash((self.head, self.value, self.args)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return (
+            self._hash == other._hash
+            and self.head == other.head
+            and self.value == other.value
+            and self.args == other.args
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # hashes of strings differ between processes, so a pickle must not carry _hash
+        return (Tree, (self.head, self.args, self.value))
+
+    def __repr__(self) -> str:
+        if not self.args:
+            return str(self.value)
+        return f"{self.head}({', '.join(map(repr, self.args))})"
+
+    def preorder(self) -> Iterator[Tree]:
+        """Every node, parents before children, left to right (Polish order)."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.args))
+
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the symbols, each once, in order of first appearance."""
+        return tuple(
+            dict.fromkeys(str(node.value) for node in self.preorder() if node.head == "symbol")
+        )
+
+    def contains(self, name: str) -> bool:
+        """Whether the symbol ``name`` occurs anywhere."""
+        return any(node.head == "symbol" and node.value == name for node in self.preorder())
+
+    def map_leaves(self, change: Callable[[Tree], Tree]) -> Tree:
+        """The same tree with every leaf replaced by ``change(leaf)``."""
+        if not self.args:
+            return change(self)
+        args = tuple(arg.map_leaves(change) for arg in self.args)
+        return Tree(self.head, args, self.value)
+
+
+def integer(value: int) -> Tree:
+    """An integer of either sign; a negative one is ``neg`` of its absolute value."""
+    if value < 0:
+        return Tree("neg", (Tree("integer", (), -value),))
+    return Tree("integer", (), value)
+
+
+def rational(numerator: int, denominator: int) -> Tree:
+    """A fraction as ``div`` of two integers, kept as given (no reduction)."""
+    if denominator == 1:
+        return integer(numerator)
+    fraction = Tree("div", (integer(abs(numerator)), integer(denominator)))
+    return Tree("neg", (fraction,)) if numerator < 0 else fraction
+
+
+def symbol(name: str) -> Tree:
+    """A symbol leaf."""
+    return Tree("symbol", (), name)
+
+
+def constant(name: str) -> Tree:
+    """One of :data:`tokenizer.heads.CONSTANTS`."""
+    return Tree("constant", (), name)
+
+
+def call(head: str, *args: Tree) -> Tree:
+    """A node with arguments: ``call("sin", x)``."""
+    return Tree(head, args)
