@@ -1,0 +1,1 @@
+"""Proof and refutation of answers; everything here runs in worker processes."""
