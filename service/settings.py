@@ -1,0 +1,87 @@
+"""What an operator can set, each through an environment variable ``CALCERT_<NAME>``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+import models
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Settings(BaseSettings):
+    """Every setting of the service, with a default that suits a laptop.
+
+    Raises ``pydantic.ValidationError`` naming the variable when a value is
+    out of its range.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="CALCERT_", frozen=True, extra="ignore")
+
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="TCP port to listen on.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least level that is logged; expressions appear at debug only."
+    )
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="`auto` writes for people on a terminal and JSON lines elsewhere."
+    )
+
+    artifacts: Path = Field(
+        Path(models.__file__).parent / "artifacts",
+        description="Folder with one subfolder of ONNX graphs and a manifest for each model.",
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto",
+        description="Where models run. `cuda` fails at start-up when there is none to be had.",
+    )
+    threads: int = Field(
+        default_factory=_cores, ge=1, le=256, description="Threads that one model step uses."
+    )
+    beam: int = Field(4, ge=1, le=16, description="Hypotheses kept by the beam search.")
+    batch_items: int = Field(
+        32, ge=1, le=1024, description="Most items decoded together; 1 turns batching off."
+    )
+    queue_items: int = Field(
+        512, ge=1, description="Items that may wait for a model; one more is answered with 429."
+    )
+
+    workers: int = Field(
+        default_factory=_cores, ge=1, le=256, description="Verification processes."
+    )
+    worker_memory_mb: int = Field(
+        2048, ge=256, description="Address space one verification process may use, in MiB."
+    )
+
+    timeout_default_s: float = Field(
+        10.0, gt=0, description="Deadline of a request that names none, in seconds."
+    )
+    timeout_max_s: float = Field(
+        60.0, gt=0, description="Longest deadline that a request gets, in seconds."
+    )
+    body_bytes: int = Field(
+        1_048_576, ge=1024, description="Largest request body; a larger one is answered with 413."
+    )
+    body_timeout_s: float = Field(
+        10.0, gt=0, description="Time a client has to send its body, in seconds; then 408."
+    )
+
+    cache_items: int = Field(
+        10_000, ge=0, description="Answers kept by the in-process cache; 0 turns it off."
+    )
+    cache_ttl_s: float = Field(
+        86_400.0, gt=0, description="How long an answer is kept, in seconds, in either cache."
+    )
+    redis_url: str | None = Field(
+        None, description="`redis://host:port/db`: keep answers there instead of in the process."
+    )
+    redis_timeout_s: float = Field(
+        0.1, gt=0, description="Time Redis has for one command, in seconds; then we go without."
+    )
