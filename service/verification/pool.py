@@ -1,0 +1,374 @@
+"""Worker processes with a hard deadline and a memory limit, for code that may hang or die.
+
+Built on :mod:`multiprocessing` instead of a pool library: with pebble 5.2 one
+``kill -9`` of an *idle* worker breaks the whole pool, and its deadlines are
+polled every 0.1 s. Here each worker has a pipe of its own, so that a worker
+and its request can be lost without touching any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import multiprocessing
+import pickle
+import resource
+import signal
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from typing import Any, Final, Self, TypeVar
+
+T = TypeVar("T")
+
+MIB: Final = 1024 * 1024
+
+#: How long after its deadline a worker ends itself, should nobody have killed it, in seconds.
+SELF_DESTRUCTION_S: Final = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+class WorkerError(RuntimeError):
+    """A request got no result from its worker, for a reason of the pool's."""
+
+
+class WorkerTimeout(WorkerError):
+    """The deadline passed, waiting in the queue included; the worker was killed."""
+
+
+class WorkerDied(WorkerError):
+    """The worker process ended before it answered."""
+
+
+class PoolSaturated(WorkerError):
+    """Too many requests are waiting for a worker already."""
+
+
+class _Worker:
+    """One process and our end of its pipe."""
+
+    def __init__(self, process: ForkServerProcess, connection: Connection) -> None:
+        self.process = process
+        self.connection = connection
+        self.busy = False
+
+    def ask(self, message: bytes) -> Any:
+        """Send one request and block until the outcome: ``(kind, value)``."""
+        self.connection.send_bytes(message)
+        return pickle.loads(self.connection.recv_bytes())  # noqa: S301 - from our own child
+
+
+class WorkerPool:
+    """A fixed number of worker processes behind ``await pool.run(function, …)``.
+
+    ``workers`` is the number of processes, ``memory_mib`` the address space of
+    each (a function that wants more gets ``MemoryError``), ``max_waiting``
+    bounds the queue, ``preload`` names further modules that workers inherit
+    already imported. ``completed``, ``timeouts``, ``deaths``, ``cancellations``
+    and ``restarts`` count since the start; ``waiting``, ``running`` and
+    ``alive`` are current numbers.
+    """
+
+    def __init__(
+        self,
+        workers: int = 2,
+        *,
+        memory_mib: int = 1536,
+        max_waiting: int = 256,
+        preload: tuple[str, ...] = (),
+        start_timeout_s: float = 60.0,
+    ) -> None:
+        if workers < 1:
+            raise ValueError("a pool has at least one worker")
+        self.size = workers
+        self.memory_mib = memory_mib
+        self.max_waiting = max_waiting
+        self.start_timeout_s = start_timeout_s
+        self.completed = self.timeouts = self.deaths = self.cancellations = self.restarts = 0
+        self.waiting = 0
+        self._preload = ["service.verification.warmup", *preload]
+        self._context = multiprocessing.get_context("forkserver")
+        self._workers: set[_Worker] = set()
+        self._idle: asyncio.LifoQueue[_Worker | None] = asyncio.LifoQueue()
+        self._spawning: set[asyncio.Task[None]] = set()
+        self._stopping = True
+        # one thread per conversation; a start takes one too
+        self._threads: ThreadPoolExecutor | None = None
+
+    @property
+    def alive(self) -> int:
+        """Workers that are up, busy ones included."""
+        return len(self._workers)
+
+    @property
+    def running(self) -> int:
+        """Workers that have a request."""
+        return sum(worker.busy for worker in self._workers)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all workers are up and warm."""
+        return not self._stopping and self.alive == self.size
+
+    def pids(self) -> list[int]:
+        """Process ids of the workers that are up."""
+        return sorted(worker.process.pid or 0 for worker in self._workers)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start all workers and wait until they are warm; ``WorkerDied`` if one cannot start."""
+        self._stopping = False
+        self._threads = ThreadPoolExecutor(2 * self.size + 2, thread_name_prefix="worker-pool")
+        self._context.set_forkserver_preload(self._preload)
+        try:
+            for worker in await asyncio.gather(*(self._new_worker() for _ in range(self.size))):
+                self._enlist(worker)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Kill the workers and fail what is waiting; idempotent."""
+        self._stopping = True
+        for task in self._spawning:
+            task.cancel()
+        await asyncio.gather(*self._spawning, return_exceptions=True)
+        for _ in range(self.waiting):
+            self._idle.put_nowait(None)
+        workers = list(self._workers)
+        for worker in workers:
+            self._discard(worker)
+        for worker in workers:
+            await asyncio.to_thread(worker.process.join, 5.0)
+        if self._threads is not None:
+            await asyncio.to_thread(self._threads.shutdown)
+            self._threads = None
+
+    async def run(self, function: Callable[..., T], *args: Any, timeout_s: float) -> T:
+        """``function(*args)`` in a worker; both must be picklable.
+
+        ``timeout_s`` counts from this call, waiting for a free worker included.
+        Raises :class:`WorkerTimeout`, :class:`WorkerDied`,
+        :class:`PoolSaturated`, or whatever the function raised. When the
+        awaiting task is cancelled the worker is killed and replaced.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        message = pickle.dumps((function, args, timeout_s + SELF_DESTRUCTION_S))
+        worker = await self._acquire(deadline)
+        worker.busy = True
+        conversation = loop.run_in_executor(self._threads, worker.ask, message)
+        try:
+            async with asyncio.timeout_at(deadline):
+                kind, value = await asyncio.shield(conversation)
+        except TimeoutError:
+            self.timeouts += 1
+            self._discard(worker)
+            raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
+        except asyncio.CancelledError:
+            self.cancellations += 1
+            self._discard(worker)
+            raise
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self.deaths += 1
+            self._discard(worker)
+            raise WorkerDied("the worker process ended before it answered") from None
+        finally:
+            # its process is dead or has answered, so the thread ends by itself
+            conversation.add_done_callback(_consume)
+        worker.busy = False
+        if kind == "retire":
+            self._discard(worker)
+        elif worker in self._workers:
+            self._idle.put_nowait(worker)
+        if isinstance(value, _Failure):
+            raise value.error
+        self.completed += 1
+        result: T = value
+        return result
+
+    async def _acquire(self, deadline: float) -> _Worker:
+        if self._stopping:
+            raise WorkerDied("the pool is not running")
+        if self.waiting >= self.max_waiting:
+            raise PoolSaturated(f"{self.waiting} requests are waiting for a worker")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout_at(deadline):
+                while True:
+                    worker = await self._idle.get()
+                    if worker is None:
+                        raise WorkerDied("the pool is stopping")
+                    if worker in self._workers:
+                        return worker
+        except TimeoutError:
+            self.timeouts += 1
+            raise WorkerTimeout("no worker became free in time") from None
+        finally:
+            self.waiting -= 1
+
+    async def _new_worker(self) -> _Worker:
+        """A process that has said it is ready. Raises ``WorkerDied`` otherwise."""
+        loop = asyncio.get_running_loop()
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(
+            target=_serve,
+            args=(theirs, self.memory_mib * MIB, self._preload),
+            name="verifier",
+            daemon=True,
+        )
+        worker = _Worker(process, ours)
+        try:
+            await loop.run_in_executor(self._threads, _launch, process)
+            theirs.close()
+            async with asyncio.timeout(self.start_timeout_s):
+                while not ours.poll():
+                    if not process.is_alive():
+                        raise WorkerDied("a worker ended while it was starting")
+                    await asyncio.sleep(0.005)
+                ours.recv_bytes()
+        except (OSError, EOFError, TimeoutError) as error:
+            _end(worker)
+            raise WorkerDied(f"a worker did not start: {error!r}") from error
+        except BaseException:
+            _end(worker)
+            raise
+        return worker
+
+    def _enlist(self, worker: _Worker) -> None:
+        self._workers.add(worker)
+        # the sentinel turns readable when the process ends: an idle death is noticed at once
+        asyncio.get_running_loop().add_reader(worker.process.sentinel, self._discard, worker)
+        self._idle.put_nowait(worker)
+
+    def _discard(self, worker: _Worker) -> None:
+        """End this worker, whatever it is doing, and start another in its place."""
+        if worker not in self._workers:
+            return
+        self._workers.discard(worker)
+        asyncio.get_running_loop().remove_reader(worker.process.sentinel)
+        _end(worker)
+        if not self._stopping:
+            self.restarts += 1
+            task = asyncio.get_running_loop().create_task(self._replace())
+            self._spawning.add(task)
+            task.add_done_callback(self._spawning.discard)
+
+    async def _replace(self) -> None:
+        pause = 0.1
+        while not self._stopping:
+            try:
+                worker = await self._new_worker()
+            except WorkerDied:
+                logger.exception("a worker could not be replaced, trying again in %g s", pause)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 5.0)
+            else:
+                self._enlist(worker)
+                return
+
+
+class _Failure:
+    """What the function raised, on its way back."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _consume(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled():
+        future.exception()
+
+
+_LAUNCH: Final = threading.Lock()
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the program that is running: multiprocessing would run it again in the child."""
+    with _LAUNCH:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+
+
+def _launch(process: ForkServerProcess) -> None:
+    with _without_main():
+        process.start()
+
+
+def _end(worker: _Worker) -> None:
+    """Kill the process; its pipe closes, so a thread that waits for it wakes up."""
+    if worker.process.pid is not None:
+        worker.process.kill()
+    if not worker.busy:
+        worker.connection.close()
+
+
+def _serve(connection: Connection, memory: int, preload: list[str]) -> None:
+    """The life of a worker process."""
+    # Ctrl-C reaches the whole foreground group; the parent decides when workers end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(ValueError, OSError):  # not every system has the limit
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    for module in preload:  # a fork server that was up before us has not imported them
+        importlib.import_module(module)
+    connection.send_bytes(b"ready")
+    while True:
+        try:
+            message = connection.recv_bytes()
+        except (EOFError, OSError):
+            return
+        connection.send_bytes(_answer(message, memory))
+
+
+def _answer(message: bytes, memory: int) -> bytes:
+    kind = "done"
+    value: Any
+    try:
+        function, args, lifetime = pickle.loads(message)  # noqa: S301 - from our own parent
+        # should the parent be gone, the kernel ends a hung worker even inside C code
+        signal.setitimer(signal.ITIMER_REAL, lifetime)
+        value = function(*args)
+    except Exception as error:
+        if isinstance(error, MemoryError):
+            kind = "retire"
+        value = _Failure(_portable(error))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
+        kind = "retire"
+    try:
+        return pickle.dumps((kind, value))
+    except Exception as error:
+        return pickle.dumps((kind, _Failure(_portable(error))))
+
+
+def _portable(error: Exception) -> Exception:
+    """The exception with its traceback as a note, or a WorkerError that says as much."""
+    trace = "".join(traceback.format_exception(error))
+    error.add_note(trace)
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    except Exception:
+        return WorkerError(f"{type(error).__name__}: {error}\n{trace}")
+    return error

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from service.verification.pool import (
+    PoolSaturated,
+    WorkerDied,
+    WorkerError,
+    WorkerPool,
+    WorkerTimeout,
+)
+
+
+def identify() -> int:
+    return os.getpid()
+
+
+def double(value: int) -> int:
+    return 2 * value
+
+
+def sleep(seconds: float) -> str:
+    time.sleep(seconds)
+    return "slept"
+
+
+def hang_in_c() -> int:
+    """A loop inside one C call, which no Python signal handler can interrupt."""
+    return int(pow(3, 10**10))
+
+
+def eat_memory() -> int:
+    return len(bytearray(8 * 1024**3))
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class OddError(ValueError):
+    """Cannot be unpickled: its constructor wants two arguments."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} {second}")
+
+
+def fail(kind: str) -> None:
+    if kind == "odd":
+        raise OddError("a", "b")
+    if kind == "exit":
+        raise SystemExit(3)
+    raise KeyError(kind)
+
+
+def unpicklable() -> Callable[[], int]:
+    return lambda: 1
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def scenario(body: Callable[[WorkerPool], Awaitable[None]], **options: Any) -> None:
+    async def main() -> None:
+        async with WorkerPool(**options) as pool:
+            assert pool.ready
+            await body(pool)
+        assert not pool.ready
+
+    asyncio.run(main())
+
+
+def test_results_and_arguments() -> None:
+    """Many concurrent calls each get their own answer, from more than one process."""
+
+    async def body(pool: WorkerPool) -> None:
+        answers = await asyncio.gather(*(pool.run(double, i, timeout_s=30) for i in range(50)))
+        assert answers == [2 * i for i in range(50)]
+        pids = await asyncio.gather(*(pool.run(identify, timeout_s=30) for _ in range(20)))
+        assert set(pids) <= set(pool.pids())
+        assert os.getpid() not in pids
+        assert pool.completed == 70
+
+    scenario(body, workers=2)
+
+
+@pytest.mark.parametrize("function", [hang_in_c, sleep])
+def test_hang_costs_its_own_request(function: Callable[..., Any]) -> None:
+    """A worker that overruns is killed and replaced while a neighbour goes on undisturbed."""
+
+    async def body(pool: WorkerPool) -> None:
+        neighbour = asyncio.create_task(pool.run(sleep, 1.0, timeout_s=30))
+        arguments = (100.0,) if function is sleep else ()
+        with pytest.raises(WorkerTimeout):
+            await pool.run(function, *arguments, timeout_s=0.3)
+        assert await pool.run(double, 4, timeout_s=30) == 8
+        assert await neighbour == "slept"
+        assert (pool.timeouts, pool.restarts) == (1, 1)
+        await until(lambda: pool.ready)
+
+    scenario(body, workers=2)
+
+
+def test_death_costs_its_own_request() -> None:
+    """A worker that dies while working fails its request at once; the pool refills."""
+
+    async def body(pool: WorkerPool) -> None:
+        with pytest.raises(WorkerDied):
+            await pool.run(die, timeout_s=30)
+        with pytest.raises(WorkerDied):
+            await pool.run(fail, "exit", timeout_s=30)
+        assert await pool.run(double, 1, timeout_s=30) == 2
+        assert (pool.deaths, pool.restarts) == (2, 2)
+
+    scenario(body, workers=1)
+
+
+def test_idle_workers_killed() -> None:
+    """kill -9 of idle workers is noticed without a request and costs nobody anything."""
+
+    async def body(pool: WorkerPool) -> None:
+        for _ in range(3):
+            before = set(pool.pids())
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+            async with asyncio.timeout(30):
+                while not pool.ready or before & set(pool.pids()):
+                    await asyncio.sleep(0.01)
+            assert await pool.run(double, 5, timeout_s=30) == 10
+        assert pool.restarts == 6
+        assert pool.deaths == 0
+
+    scenario(body, workers=2)
+
+
+def test_memory_limit() -> None:
+    """A function that wants more memory than allowed gets MemoryError; its worker retires."""
+
+    async def body(pool: WorkerPool) -> None:
+        before = pool.pids()
+        with pytest.raises(MemoryError):
+            await pool.run(eat_memory, timeout_s=30)
+        await until(lambda: pool.ready)
+        assert pool.pids() != before
+
+    scenario(body, workers=1, memory_mib=1024)
+
+
+def test_exceptions_travel() -> None:
+    """The function's own exception comes back; what cannot be pickled comes back as WorkerError."""
+
+    async def body(pool: WorkerPool) -> None:
+        with pytest.raises(KeyError) as caught:
+            await pool.run(fail, "key", timeout_s=30)
+        assert "in fail" in caught.value.__notes__[0]
+        with pytest.raises(WorkerError, match="OddError: a b"):
+            await pool.run(fail, "odd", timeout_s=30)
+        with pytest.raises((AttributeError, TypeError, WorkerError)):
+            await pool.run(unpicklable, timeout_s=30)
+        assert pool.restarts == 0
+
+    scenario(body, workers=1)
+
+
+def test_cancellation_frees_the_worker() -> None:
+    """Cancelling the awaiting task kills its work, so that the next request need not wait."""
+
+    async def body(pool: WorkerPool) -> None:
+        task = asyncio.create_task(pool.run(sleep, 100.0, timeout_s=200))
+        await until(lambda: pool.running == 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await pool.run(double, 2, timeout_s=30) == 4
+        assert pool.cancellations == 1
+
+    scenario(body, workers=1)
+
+
+def test_queue_is_bounded() -> None:
+    """Requests over the bound are refused; one that waits too long times out, nobody is killed."""
+
+    async def body(pool: WorkerPool) -> None:
+        working = asyncio.create_task(pool.run(sleep, 1.0, timeout_s=30))
+        await until(lambda: pool.running == 1)
+        waiting = asyncio.create_task(pool.run(double, 1, timeout_s=0.2))
+        await asyncio.sleep(0)
+        with pytest.raises(PoolSaturated):
+            await pool.run(double, 1, timeout_s=30)
+        with pytest.raises(WorkerTimeout, match="no worker"):
+            await waiting
+        assert await working == "slept"
+        assert pool.restarts == 0
+
+    scenario(body, workers=1, max_waiting=1)
+
+
+def test_stop_fails_what_is_pending() -> None:
+    """Stopping ends running and waiting requests with WorkerDied and leaves no process behind."""
+
+    async def main() -> None:
+        pool = WorkerPool(1)
+        await pool.start()
+        pids = pool.pids()
+        pending = [asyncio.create_task(pool.run(sleep, 50.0, timeout_s=60)) for _ in range(3)]
+        await until(lambda: pool.waiting == 2)
+        await pool.stop()
+        outcomes = await asyncio.gather(*pending, return_exceptions=True)
+        assert all(isinstance(outcome, WorkerDied) for outcome in outcomes)
+        await until(lambda: not any(_exists(pid) for pid in pids))
+        with pytest.raises(WorkerDied):
+            await pool.run(double, 1, timeout_s=1)
+
+    asyncio.run(main())
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
