@@ -1,0 +1,34 @@
+"""The size of a network: everything needed to build it again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tokenizer import vocabulary
+from tokenizer.codec import PATH_LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Shape of an encoder–decoder; the same class serves every symbolic task.
+
+    The decoder runs once per output token, so its depth is what a user waits
+    for: deep encoder, shallow decoder. ``tree_positions`` False replaces path
+    codes by flat sinusoidal positions, ``references`` False takes the pointer
+    head away; both exist for ablations.
+    """
+
+    vocabulary: int = vocabulary.SIZE
+    width: int = 160
+    heads: int = 5
+    encoder_layers: int = 4
+    decoder_layers: int = 3
+    hidden: int = 640
+    path_levels: int = PATH_LEVELS
+    references: bool = True
+    tree_positions: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for a manifest or a checkpoint."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""Differentiation: data generators, labels, training sets and evaluation."""
