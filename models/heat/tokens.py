@@ -1,0 +1,121 @@
+"""What the kernel model reads: an initial value as mode tokens or as point tokens.
+
+This is the encoder, and nothing in it is learned. A mode token is (frequency,
+phase, exact coefficient); a point token is (position, mass, strength), a node of a
+quadrature of the initial value continued to the line by mirror images. A point
+mass is one more point token, without a share in the attention's denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.special import spherical_jn
+
+from models.heat.boundary import Array, Boundary, Modes
+from models.heat.panels import PiecewisePolynomial
+
+_POINT_ORDER = 6
+_REACH = 6.3
+
+
+@dataclass(frozen=True, slots=True)
+class ModeTokens:
+    """``coefficients`` (B, K); ``frequency``, ``phase`` (K,)."""
+
+    coefficients: Array
+    frequency: Array
+    phase: Array
+
+
+@dataclass(frozen=True, slots=True)
+class PointTokens:
+    """``strength`` (B, T), sign · weight · value; ``position``, ``mass`` (T,)."""
+
+    strength: Array
+    position: Array
+    mass: Array
+
+
+def mode_tokens(initial: PiecewisePolynomial, boundary: Boundary, tau: float) -> ModeTokens:
+    """One initial value as the modes alive at ``tau`` (the least asked for) and later."""
+    modes = boundary.modes(boundary.count_modes(tau))
+    return ModeTokens(initial.project(modes)[None], modes.frequency, modes.phase)
+
+
+def point_tokens(initial: PiecewisePolynomial, boundary: Boundary, tau: float) -> PointTokens:
+    """One initial value as points dense enough for ``tau`` (the least asked for).
+
+    Images are kept as far out as the kernel reaches at ten times ``tau``.
+    """
+    position, mass, value = initial.quadrature(1.2 * math.sqrt(2 * tau), _POINT_ORDER)
+    position = np.concatenate([position, initial.places])
+    strength = np.concatenate([mass * value, initial.masses])
+    mass = np.concatenate([mass, np.zeros(len(initial.places))])
+    return mirror(PointTokens(strength[None], position, mass), boundary, 10 * tau)
+
+
+def mirror(tokens: PointTokens, boundary: Boundary, tau: float) -> PointTokens:
+    """The same points and their images, as far outside [0, 1] as matters at ``tau``."""
+    reach = _REACH * math.sqrt(4 * tau)
+    images = boundary.images(math.ceil(reach / 2) + 1)
+    seen = images.reflect[:, None] * tokens.position + images.shift[:, None]  # (I, T)
+    near = (seen > -reach) & (seen < 1 + reach)
+    which, point = np.nonzero(near)
+    return PointTokens(
+        images.sign[which] * tokens.strength[:, point], seen[near], tokens.mass[point]
+    )
+
+
+def hat_projection(x: Array, modes: Modes) -> Array:
+    """norm_k ∫ hat_j φ_k for the hat functions of a grid x (n,) from 0 to 1: (n, K)."""
+    half = np.diff(x)[:, None] / 2
+    angle = (x[1:] + x[:-1])[:, None] / 2 * modes.frequency + modes.phase
+    widths, group = np.unique(half[:, 0], return_inverse=True)
+    even = 2 * half * spherical_jn(0, widths[:, None] * modes.frequency)[group] * np.sin(angle)
+    odd = 2 * half * spherical_jn(1, widths[:, None] * modes.frequency)[group] * np.cos(angle)
+    matrix = np.zeros((len(x), len(modes)))
+    matrix[:-1] += (even - odd) / 2
+    matrix[1:] += (even + odd) / 2
+    return np.asarray(matrix * modes.norm)
+
+
+def hat_points(x: Array, tau: float) -> tuple[Array, Array, Array]:
+    """Positions (T,), masses (T,) and the interpolation (n, T) from a grid's samples."""
+    pieces = np.maximum(1, np.ceil(np.diff(x) / (1.2 * math.sqrt(2 * tau)))).astype(int)
+    cell = np.repeat(np.arange(len(pieces)), pieces * _POINT_ORDER)
+    nodes, weights = legendre.leggauss(_POINT_ORDER)
+    share = np.concatenate(
+        [((np.arange(p)[:, None] + (nodes + 1) / 2) / p).ravel() for p in pieces]
+    )
+    mass = np.concatenate([np.tile(weights / 2, p) / p for p in pieces]) * np.diff(x)[cell]
+    position = x[cell] + share * np.diff(x)[cell]
+    matrix = np.zeros((len(x), len(cell)))
+    columns = np.arange(len(cell))
+    matrix[cell, columns] = 1 - share
+    matrix[cell + 1, columns] += share
+    return position, mass, matrix
+
+
+def encode_modes(u: Array, x: Array, boundary: Boundary, tau: float) -> ModeTokens:
+    """A batch of samples u (B, n) on one grid, straight lines between them."""
+    modes = boundary.modes(boundary.count_modes(tau))
+    return ModeTokens(u @ hat_projection(x, modes), modes.frequency, modes.phase)
+
+
+def encode_points(u: Array, x: Array, boundary: Boundary, tau: float) -> PointTokens:
+    """The same as point tokens."""
+    position, mass, matrix = hat_points(x, tau)
+    return mirror(PointTokens(u @ matrix * mass, position, mass), boundary, 10 * tau)
+
+
+def stack(tokens: Sequence[ModeTokens]) -> ModeTokens:
+    """Mode tokens of several initial values under one boundary, as one batch."""
+    longest = max(tokens, key=lambda t: len(t.frequency))
+    count = len(longest.frequency)
+    rows = [np.pad(t.coefficients, ((0, 0), (0, count - len(t.frequency)))) for t in tokens]
+    return ModeTokens(np.concatenate(rows), longest.frequency, longest.phase)
