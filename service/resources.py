@@ -1,0 +1,75 @@
+"""What the application owns while it runs: engine, verification workers, cache, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from service.cache import Cache, open_cache
+from service.engine import Engine
+from service.metrics import Metrics
+from service.schemas import Health
+from service.settings import Settings
+from service.verification.pool import WorkerPool
+
+#: The models that the service's tasks ask for.
+MODELS = ("differentiate",)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Opened by :func:`open_resources`, shared by all requests."""
+
+    settings: Settings
+    engine: Engine
+    pool: WorkerPool
+    cache: Cache
+    metrics: Metrics
+
+    def health(self) -> Health:
+        """The state of each part; a missing model degrades, missing workers disable."""
+        models = {name: "loaded" if name in self.engine.models else "missing" for name in MODELS}
+        degraded = "missing" in models.values()
+        return Health(
+            status="not ready" if not self.pool.alive else "degraded" if degraded else "ready",
+            models=models,
+            verification=f"{self.pool.alive} of {self.pool.size} workers up",
+            cache=self.cache.name,
+        )
+
+
+@asynccontextmanager
+async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[Resources]:
+    """Everything a question needs, warm; closed again at the end of the block."""
+    cache = open_cache(settings, metrics.cache.labels("error").inc)
+    pool = WorkerPool(
+        settings.workers,
+        memory_mib=settings.worker_memory_mb,
+        preload=("service.verification.derivative",),
+    )
+    engine = Engine(
+        settings.artifacts,
+        device=settings.device,
+        threads=settings.threads,
+        batch_items=settings.batch_items,
+        queue_items=settings.queue_items,
+    )
+    try:
+        async with pool, engine:
+            yield Resources(settings, engine, pool, cache, metrics)
+    finally:
+        await cache.close()
+
+
+def _resources(request: Request) -> Resources:
+    resources = request.app.state.resources
+    assert isinstance(resources, Resources)
+    return resources
+
+
+#: A route's parameter of this type is given the application's resources.
+ResourcesOf = Annotated[Resources, Depends(_resources)]

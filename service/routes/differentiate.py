@@ -1,0 +1,28 @@
+"""POST /differentiate."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from service.problems import responses
+from service.resources import ResourcesOf
+from service.schemas import DifferentiateRequest, Solved, Unsolved
+from service.solvers.differentiate import differentiate
+
+router = APIRouter(tags=["calculus"])
+
+
+@router.post(
+    "/differentiate",
+    responses=responses(400, 408, 413, 415, 422, 429, 500),
+    summary="Differentiate an expression",
+)
+async def post_differentiate(
+    request: DifferentiateRequest, resources: ResourcesOf
+) -> Solved | Unsolved:
+    """The derivative, with how it was verified.
+
+    `unsolved` means that nothing could be verified in time; there is no
+    unverified answer.
+    """
+    return await differentiate(request, resources)
