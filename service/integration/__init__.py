@@ -1,0 +1,1 @@
+"""From the form of an antiderivative to a proved one; runs inside worker processes."""

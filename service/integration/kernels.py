@@ -1,0 +1,609 @@
+"""Expressions as rational functions of kernels, with exact differentiation and zero test.
+
+A *kernel* is a generator of a differential field over Q: the variable, parameters,
+constants such as pi, exponentials, tangents of arguments (all trigonometric
+functions are rational in them), logarithms and other functions, and radicals and
+signs, which obey an algebraic relation. Arithmetic is FLINT's multivariate
+rational functions. Each relation used is a true identity, so an expression that
+reduces to zero is zero wherever it is defined; one that does not may still be
+zero when kernels depend on each other in a way not known here.
+
+The differentiation follows the structure theorem's setting (Bronstein, Symbolic
+Integration I, ch. 3): D is determined by its values on the generators.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import reduce
+from math import gcd, lcm
+from typing import Any, Final
+
+import sympy
+from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from sympy import S
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
+
+#: Largest power of a kernel that is multiplied out.
+MAX_POWER: Final = 400
+#: Largest number of terms of a numerator or denominator.
+MAX_TERMS: Final = 20_000
+
+_SPARE: Final = 8
+
+
+class Unsupported(ValueError):
+    """An expression outside of what kernels can express."""
+
+
+class OutOfTime(TimeoutError):
+    """The deadline passed in the middle of exact arithmetic."""
+
+
+class Element:
+    """A quotient of two polynomials in the kernels of one field, in lowest terms."""
+
+    __slots__ = ("denominator", "field", "numerator")
+
+    def __init__(
+        self, field: KernelField, numerator: fmpq_mpoly, denominator: fmpq_mpoly
+    ) -> None:
+        if not denominator.is_constant():
+            common = numerator.gcd(denominator)
+            if not common.is_one():
+                numerator, denominator = numerator / common, denominator / common
+        lead = denominator.leading_coefficient()
+        if lead != 1:
+            numerator, denominator = numerator / lead, denominator / lead
+        self.field = field
+        self.numerator = numerator
+        self.denominator = denominator
+        field.check(len(numerator) + len(denominator))
+
+    def __add__(self, other: Element) -> Element:
+        if self.denominator == other.denominator:
+            return Element(self.field, self.numerator + other.numerator, self.denominator)
+        return Element(
+            self.field,
+            self.numerator * other.denominator + other.numerator * self.denominator,
+            self.denominator * other.denominator,
+        )
+
+    def __sub__(self, other: Element) -> Element:
+        return self + Element(other.field, -other.numerator, other.denominator)
+
+    def __mul__(self, other: Element) -> Element:
+        return Element(
+            self.field,
+            self.numerator * other.numerator,
+            self.denominator * other.denominator,
+        )
+
+    def __truediv__(self, other: Element) -> Element:
+        if other.field.vanishes(other.numerator):
+            raise Unsupported("a division by zero")
+        return Element(
+            self.field,
+            self.numerator * other.denominator,
+            self.denominator * other.numerator,
+        )
+
+    def __pow__(self, exponent: int) -> Element:
+        if abs(exponent) > MAX_POWER and not (
+            len(self.numerator) == 1 and self.denominator.is_one()
+        ):
+            raise Unsupported(f"a power of more than {MAX_POWER}")
+        if exponent >= 0:
+            return Element(self.field, self.numerator**exponent, self.denominator**exponent)
+        return self.field.one / self**-exponent
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the relations between kernels make it zero."""
+        return self.field.vanishes(self.numerator)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for equal elements (as rational functions)."""
+        return str(self.numerator), str(self.denominator)
+
+
+class KernelField:
+    """The field that a list of expressions generates.
+
+    ``deadline`` is a reading of ``time.monotonic``; :class:`OutOfTime` is raised
+    past it. ``tags`` reserves as many extra generators for linear algebra.
+    """
+
+    def __init__(
+        self,
+        expressions: Iterable[sympy.Expr],
+        variable: sympy.Symbol,
+        *,
+        deadline: float,
+        tags: int = 0,
+    ) -> None:
+        expressions = list(expressions)
+        self.variable = variable
+        self.deadline = deadline
+        self._units: dict[tuple[str, sympy.Expr], fmpq] = {}
+        self._roots = 1
+        count = self._survey(expressions)
+        names = tuple(f"k{i}" for i in range(count)) + tuple(f"z{i}" for i in range(tags))
+        self.context = fmpq_mpoly_ctx.get(names, "lex")
+        self._generators = self.context.gens()
+        self.tags = self._generators[count:]
+        self._free = list(reversed(range(count)))
+        self._keys: dict[Any, Element] = {}
+        self.expressions: dict[int, sympy.Expr] = {}
+        self.derivatives: dict[int, Element] = {}
+        #: index -> (degree, numerator, denominator): kernel**degree = numerator/denominator
+        self.relations: dict[int, tuple[int, fmpq_mpoly, fmpq_mpoly]] = {}
+        self.zero = self.number(S.Zero)
+        self.one = self.number(S.One)
+        self._converted: dict[sympy.Expr, Element] = {}
+        self.symbol(variable)
+
+    # --- bookkeeping -----------------------------------------------------
+
+    def check(self, terms: int) -> None:
+        """Raise when an intermediate result is too large or the deadline has passed."""
+        if terms > MAX_TERMS:
+            raise Unsupported("an intermediate result with too many terms")
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+
+    def _survey(self, expressions: list[sympy.Expr]) -> int:
+        """Fix the units of exponents and angles; an upper bound of the number of kernels."""
+        exponents: dict[tuple[str, sympy.Expr], list[sympy.Rational]] = {}
+        roots, count = [2], 2
+        seen: set[sympy.Basic] = set()
+        stack: list[sympy.Basic] = list(expressions)
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            stack.extend(node.args)
+            if node.is_Symbol or node.is_NumberSymbol or node is S.ImaginaryUnit:
+                count += 1
+            elif isinstance(node, sympy.exp):
+                _collect(exponents, "exp", node.args[0], S.One)
+            elif node.is_Pow and node.exp.is_Rational:
+                if not node.exp.is_Integer:
+                    roots.append(int(node.exp.q))
+                    count += 1 + (len(sympy.factorint(node.base.p)) if node.base.is_Rational else 0)
+                    count += len(sympy.factorint(node.base.q)) if node.base.is_Rational else 0
+            elif node.is_Pow:
+                logarithm = sympy.log(node.base)
+                stack.append(logarithm)
+                _collect(exponents, "exp", node.exp * logarithm, S.One)
+            elif isinstance(node, HyperbolicFunction):
+                _collect(exponents, "exp", node.args[0], S.One)
+            elif isinstance(node, TrigonometricFunction):
+                half = S.One if isinstance(node, sympy.tan | sympy.cot) else S.Half
+                _collect(exponents, "tan", node.args[0], half)
+            elif isinstance(node, sympy.log) and node.args[0].is_Rational:
+                count += len(sympy.factorint(node.args[0].p)) + len(
+                    sympy.factorint(node.args[0].q)
+                )
+            elif node.is_Function:
+                count += 2
+        for (kind, base), values in exponents.items():
+            above = reduce(gcd, (int(v.p) for v in values))
+            below = reduce(lcm, (int(v.q) for v in values))
+            self._units[kind, base] = fmpq(above, below)
+            # the base may hold symbols and kernels that occur nowhere by themselves
+            count += 2 + len(base.atoms(sympy.Function, sympy.Symbol))
+        self._roots = reduce(lcm, roots)
+        return count + _SPARE
+
+    def _allocate(self, expression: sympy.Expr) -> tuple[int, Element]:
+        if not self._free:
+            raise Unsupported("too many kernels")
+        index = self._free.pop()
+        self.expressions[index] = expression
+        return index, Element(self, self._generators[index], self.context.constant(1))
+
+    # --- leaves ----------------------------------------------------------
+
+    def number(self, value: sympy.Rational) -> Element:
+        """A rational number."""
+        constant = self.context.constant(fmpq(int(value.p), int(value.q)))
+        return Element(self, constant, self.context.constant(1))
+
+    def symbol(self, symbol: sympy.Expr) -> Element:
+        """A symbol or a named constant."""
+        if symbol not in self._keys:
+            index, kernel = self._allocate(symbol)
+            self._keys[symbol] = kernel
+            self.derivatives[index] = self.one if symbol == self.variable else self.zero
+        return self._keys[symbol]
+
+    def _imaginary_unit(self) -> Element:
+        if S.ImaginaryUnit not in self._keys:
+            index, kernel = self._allocate(S.ImaginaryUnit)
+            self._keys[S.ImaginaryUnit] = kernel
+            self.derivatives[index] = self.zero
+            self.relations[index] = (2, self.context.constant(-1), self.context.constant(1))
+        return self._keys[S.ImaginaryUnit]
+
+    # --- conversion ------------------------------------------------------
+
+    def convert(self, expression: sympy.Expr) -> Element:
+        """The element that ``expression`` is. Raises :class:`Unsupported`, :class:`OutOfTime`."""
+        found = self._converted.get(expression)
+        if found is None:
+            found = self._converted[expression] = self._convert(expression)
+        return found
+
+    def _convert(self, e: sympy.Expr) -> Element:
+        if e.is_Rational:
+            return self.number(e)
+        if e.is_Symbol or e is S.Pi or e is S.EulerGamma or e is S.Catalan:
+            return self.symbol(e)
+        if e is S.Exp1:
+            return self._exponential(S.One)
+        if e is S.ImaginaryUnit:
+            return self._imaginary_unit()
+        if e.is_Add:
+            return reduce(Element.__add__, map(self.convert, e.args))
+        if e.is_Mul:
+            return reduce(Element.__mul__, map(self.convert, e.args))
+        if e.is_Pow:
+            return self._power(e)
+        if isinstance(e, sympy.exp):
+            return self._exponential(e.args[0])
+        if isinstance(e, TrigonometricFunction):
+            return self._trigonometric(e)
+        if isinstance(e, HyperbolicFunction):
+            return self._hyperbolic(e)
+        if isinstance(e, sympy.log):
+            return self._logarithm(e.args[0])
+        if isinstance(e, sympy.Abs):
+            u = self._real(e.args[0])
+            return self._sign(u, e.args[0]) * u
+        if isinstance(e, sympy.sign):
+            return self._sign(self._real(e.args[0]), e.args[0])
+        if isinstance(e, sympy.Heaviside):
+            sign = self._sign(self._real(e.args[0]), e.args[0])
+            return (self.one + sign) * self.number(S.Half)
+        if isinstance(e, sympy.Max | sympy.Min):
+            return self._extreme(e)
+        if e.is_Function:
+            return self._function(e)
+        raise Unsupported(f"no kernel for {type(e).__name__}")
+
+    def _real(self, e: sympy.Expr) -> Element:
+        if not e.is_extended_real:
+            raise Unsupported("the absolute value of something that may be complex")
+        return self.convert(e)
+
+    def _sign(self, u: Element, e: sympy.Expr) -> Element:
+        lead = u.numerator.leading_coefficient()
+        negative = lead < 0
+        key = ("sign", u.key if not negative else Element(self, -u.numerator, u.denominator).key)
+        if key not in self._keys:
+            index, kernel = self._allocate(sympy.sign(-e if negative else e))
+            self._keys[key] = kernel
+            self.derivatives[index] = self.zero
+            self.relations[index] = (2, self.context.constant(1), self.context.constant(1))
+        kernel = self._keys[key]
+        return self.zero - kernel if negative else kernel
+
+    def _extreme(self, e: sympy.Expr) -> Element:
+        half = self.number(S.Half)
+        best, value = e.args[0], self._real(e.args[0])
+        for other in e.args[1:]:
+            v = self._real(other)
+            difference = self._sign(value - v, best - other) * (value - v)
+            if isinstance(e, sympy.Min):
+                difference = self.zero - difference
+            value = (value + v + difference) * half
+            best = type(e)(best, other)
+        return value
+
+    def _power(self, e: sympy.Expr) -> Element:
+        base, exponent = e.base, e.exp
+        if exponent.is_Integer:
+            return self.convert(base) ** int(exponent)
+        if exponent.is_Rational:
+            return self._radical(base, int(exponent.p), int(exponent.q))
+        return self._exponential(exponent * sympy.log(base))
+
+    def _radical(self, base: sympy.Expr, p: int, q: int) -> Element:
+        """base**(p/q), principal."""
+        if base.is_Rational and base.is_positive:
+            value = self.one
+            factors = {**sympy.factorint(base.p)}
+            for prime, power in sympy.factorint(base.q).items():
+                factors[prime] = factors.get(prime, 0) - power
+            for prime, power in factors.items():
+                kernel = self._root(self.number(sympy.Integer(prime)), sympy.Integer(prime))
+                value = value * kernel ** (power * p * (self._roots // q))
+            return value
+        if base is S.NegativeOne and q == 2:
+            return self._imaginary_unit() ** p
+        u = self.convert(base)
+        return self._root(u, base) ** (p * (self._roots // q))
+
+    def _root(self, u: Element, base: sympy.Expr) -> Element:
+        """The principal root of u of the order that all radicals of the field share."""
+        content = _content(u.numerator)
+        if content != 1 and not u.numerator.is_constant():
+            # the root of c*u for c > 0 is that of c times that of u
+            number = sympy.Rational(int(content.p), int(content.q))
+            u = Element(self, u.numerator / content, u.denominator)
+            return self._radical(number, 1, self._roots) * self._root(u, base / number)
+        key = ("root", u.key)
+        if key not in self._keys:
+            order = self._roots
+            index, kernel = self._allocate(sympy.Pow(base, sympy.Rational(1, order)))
+            self._keys[key] = kernel
+            self.relations[index] = (order, u.numerator, u.denominator)
+            slope = self.derivative(u)
+            if slope.numerator != 0:
+                slope = slope / u * self.number(sympy.Rational(1, order)) * kernel
+            self.derivatives[index] = slope
+        return self._keys[key]
+
+    def _exponential(self, exponent: sympy.Expr) -> Element:
+        value = self.one
+        for coefficient, base in _linear(exponent):
+            if isinstance(base, sympy.log):
+                if coefficient.is_Integer:
+                    value = value * self.convert(base.args[0]) ** int(coefficient)
+                elif self._roots % int(coefficient.q) == 0:
+                    value = value * self._radical(
+                        base.args[0], int(coefficient.p), int(coefficient.q)
+                    )
+                else:
+                    raise Unsupported("a root of an order that was not foreseen")
+                continue
+            unit, kernel = self._unit("exp", base, coefficient, lambda u: sympy.exp(u))
+            value = value * kernel**unit
+        return value
+
+    def _unit(self, kind: str, base: sympy.Expr, coefficient: sympy.Rational, make: Any) -> Any:
+        """How many units ``coefficient * base`` is, and the kernel of one unit."""
+        unit = self._units.get((kind, base))
+        if unit is None:
+            unit = self._units[kind, base] = fmpq(int(coefficient.p), int(coefficient.q))
+        multiple = fmpq(int(coefficient.p), int(coefficient.q)) / unit
+        if multiple.q != 1:
+            raise Unsupported("an exponent or angle that was not foreseen")
+        key = (kind, base)
+        if key not in self._keys:
+            rate = sympy.Rational(int(unit.p), int(unit.q))
+            index, kernel = self._allocate(make(rate * base))
+            self._keys[key] = kernel
+            inner = self.derivative(self.convert(base)) * self.number(rate)
+            slope = kernel if kind == "exp" else self.one + kernel * kernel
+            self.derivatives[index] = inner * slope
+        return int(multiple.p), self._keys[key]
+
+    def _tangent(self, angle: sympy.Expr) -> Element:
+        """The tangent of a sum of angles, by the addition theorem."""
+        total = self.zero
+        for coefficient, base in _linear(angle):
+            if base is S.Pi:
+                constant = sympy.tan(coefficient * S.Pi)
+                if constant.has(sympy.tan, sympy.zoo):
+                    raise Unsupported("an angle whose tangent is no radical")
+                part = self.convert(constant)
+            else:
+                multiple, kernel = self._unit("tan", base, coefficient, lambda u: sympy.tan(u))
+                part = self._multiple_angle(kernel, multiple)
+            total = (total + part) / (self.one - total * part)
+        return total
+
+    def _multiple_angle(self, t: Element, n: int) -> Element:
+        """tan(n*a) from t = tan(a): imaginary over real part of (1 + i*t)**n."""
+        if abs(n) > MAX_POWER:
+            raise Unsupported(f"more than the {MAX_POWER}-fold of an angle")
+        real, imaginary = self.one, self.zero
+        for _ in range(abs(n)):
+            real, imaginary = real - imaginary * t, imaginary + real * t
+        value = imaginary / real
+        return value if n >= 0 else self.zero - value
+
+    def _trigonometric(self, e: sympy.Expr) -> Element:
+        angle = e.args[0]
+        if isinstance(e, sympy.tan | sympy.cot):
+            t = self._tangent(angle)
+            return t if isinstance(e, sympy.tan) else self.one / t
+        if angle.is_Rational is False and angle.is_number and angle.is_Mul and angle.has(S.Pi):
+            value = e.rewrite(sympy.sqrt) if hasattr(e, "_eval_rewrite_as_sqrt") else e
+            if value != e:
+                return self.convert(value)
+        t = self._tangent(angle / 2)
+        square = t * t
+        if isinstance(e, sympy.sin | sympy.csc):
+            value = (t + t) / (self.one + square)
+        else:
+            value = (self.one - square) / (self.one + square)
+        return value if isinstance(e, sympy.sin | sympy.cos) else self.one / value
+
+    def _hyperbolic(self, e: sympy.Expr) -> Element:
+        up = self._exponential(e.args[0])
+        down = self.one / up
+        half = self.number(S.Half)
+        sine, cosine = (up - down) * half, (up + down) * half
+        match type(e).__name__:
+            case "sinh":
+                return sine
+            case "cosh":
+                return cosine
+            case "tanh":
+                return sine / cosine
+            case "coth":
+                return cosine / sine
+            case "sech":
+                return self.one / cosine
+            case "csch":
+                return self.one / sine
+        raise Unsupported(f"no kernel for {type(e).__name__}")
+
+    def _logarithm(self, argument: sympy.Expr) -> Element:
+        if argument.is_Rational and argument.is_positive:
+            value = self.zero
+            for number, sign in ((int(argument.p), 1), (int(argument.q), -1)):
+                for prime, power in sympy.factorint(number).items():
+                    value = value + self._prime_logarithm(prime) * self.number(
+                        sympy.Integer(sign * power)
+                    )
+            return value
+        u = self.convert(argument)
+        content = _content(u.numerator)
+        value = self.zero
+        if content != 1:
+            # log(c*u) = log(c) + log(u) for c > 0
+            number = sympy.Rational(int(content.p), int(content.q))
+            value = self._logarithm(number)
+            argument = sympy.expand(argument / number)
+            u = Element(self, u.numerator / content, u.denominator)
+        return value + self._kernel("log", u, sympy.log(argument), self.derivative(u) / u)
+
+    def _prime_logarithm(self, prime: int) -> Element:
+        expression = sympy.log(sympy.Integer(prime))
+        return self.symbol(expression)
+
+    def _kernel(self, name: str, u: Element, e: sympy.Expr, slope: Element) -> Element:
+        key = (name, u.key)
+        if key not in self._keys:
+            index, kernel = self._allocate(e)
+            self._keys[key] = kernel
+            self.derivatives[index] = slope
+        return self._keys[key]
+
+    def _function(self, e: sympy.Expr) -> Element:
+        """A function that stays a kernel; its derivative is a formula in the argument."""
+        u = self.convert(e.args[-1])
+        extra = [self.convert(arg) for arg in e.args[:-1]]
+        if any(self.derivative(a).numerator != 0 for a in extra):
+            raise Unsupported("a function of several arguments that vary")
+        name = type(e).__name__ + "".join(str(a.key) for a in extra)
+        key = (name, u.key)
+        if key in self._keys:
+            return self._keys[key]
+        slope = self.derivative(u)
+        if slope.numerator == 0:
+            return self._kernel(name, u, e, self.zero)
+        mark = sympy.Dummy("u", real=e.args[-1].is_extended_real)
+        try:
+            formula = e.func(*e.args[:-1], mark).diff(mark)
+        except (NotImplementedError, TypeError, ValueError, AttributeError):
+            raise Unsupported(f"no derivative of {name}") from None
+        if formula.has(sympy.Derivative, sympy.Subs, sympy.DiracDelta):
+            raise Unsupported(f"no derivative of {name}")
+        slope = slope * self.convert(formula.xreplace({mark: e.args[-1]}))
+        return self._kernel(name, u, e, slope)
+
+    # --- differentiation and normal forms ---------------------------------
+
+    def derivative(self, element: Element) -> Element:
+        """D(element)."""
+        n, d = element.numerator, element.denominator
+        if d.is_constant():
+            return self._polynomial_derivative(n)
+        top = self._polynomial_derivative(n)
+        bottom = self._polynomial_derivative(d)
+        if bottom.numerator == 0:
+            return top / Element(self, d, self.context.constant(1))
+        whole = Element(self, d, self.context.constant(1))
+        return (top - element * bottom) / whole
+
+    def _polynomial_derivative(self, polynomial: fmpq_mpoly) -> Element:
+        total = self.zero
+        for index, degree in enumerate(polynomial.degrees()):
+            if degree and index in self.derivatives:
+                slope = self.derivatives[index]
+                if slope.numerator != 0:
+                    partial = polynomial.derivative(index)
+                    total = total + slope * Element(self, partial, self.context.constant(1))
+        return total
+
+    def reduce(self, polynomial: fmpq_mpoly) -> fmpq_mpoly:
+        """``polynomial`` times a non-zero factor, with algebraic kernels at low degree."""
+        for index in sorted(self.relations, reverse=True):
+            polynomial = self._reduce_by(polynomial, index)
+        return polynomial
+
+    def _reduce_by(self, polynomial: fmpq_mpoly, index: int) -> fmpq_mpoly:
+        order, above, below = self.relations[index]
+        highest = polynomial.degrees()[index]
+        if highest < order:
+            return polynomial
+        parts: dict[int, dict[tuple[int, ...], fmpq]] = {}
+        for exponents, value in polynomial.to_dict().items():
+            power = exponents[index]
+            rest = (*exponents[:index], power % order, *exponents[index + 1 :])
+            parts.setdefault(power // order, {})[rest] = value
+        rounds = highest // order
+        total = self.context.constant(0)
+        for count, terms in parts.items():
+            self.check(len(terms))
+            part = self.context.from_dict(terms)
+            total = total + part * above**count * below ** (rounds - count)
+        self.check(len(total))
+        return total
+
+    def vanishes(self, polynomial: fmpq_mpoly) -> bool:
+        """Whether the relations make ``polynomial`` zero."""
+        return bool(self.reduce(polynomial) == 0)
+
+    # --- back to SymPy -----------------------------------------------------
+
+    def to_sympy(self, element: Element) -> sympy.Expr:
+        """The element as an expression."""
+        return self._polynomial(element.numerator) / self._polynomial(element.denominator)
+
+    def _polynomial(self, polynomial: fmpq_mpoly) -> sympy.Expr:
+        terms = []
+        for exponents, value in polynomial.to_dict().items():
+            factors = [sympy.Rational(int(value.p), int(value.q))]
+            factors += [
+                self.expressions[i] ** int(power) for i, power in enumerate(exponents) if power
+            ]
+            terms.append(sympy.Mul(*factors))
+        return sympy.Add(*terms)
+
+    def is_constant_kernel(self, index: int) -> bool:
+        """Whether kernel ``index`` is a constant that a coefficient may contain."""
+        return (
+            index in self.derivatives
+            and self.derivatives[index].numerator == 0
+            and not isinstance(self.expressions[index], sympy.sign)
+        )
+
+
+def _collect(
+    table: dict[tuple[str, sympy.Expr], list[sympy.Rational]],
+    kind: str,
+    argument: sympy.Expr,
+    weight: sympy.Rational,
+) -> None:
+    for coefficient, base in _linear(argument):
+        table.setdefault((kind, base), []).append(coefficient * weight)
+
+
+def _linear(expression: sympy.Expr) -> list[tuple[sympy.Rational, sympy.Expr]]:
+    """``expression`` as rational multiples of terms."""
+    pairs = []
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        coefficient, rest = term.as_coeff_Mul(rational=True)
+        if coefficient != 0:
+            pairs.append((coefficient, rest))
+    return pairs
+
+
+def _content(polynomial: fmpq_mpoly) -> fmpq:
+    """The positive gcd of the coefficients."""
+    above, below = 0, 1
+    for value in polynomial.coeffs():
+        above = gcd(above, int(value.p))
+        below = lcm(below, int(value.q))
+    return fmpq(above or 1, below)
+
