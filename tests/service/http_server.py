@@ -1,0 +1,37 @@
+"""The real application behind a real socket."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from service.app import create_app
+from service.settings import Settings
+from tests.redis_server import free_port
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[str]:
+    """Serve ``create_app(settings)`` from a thread; gives the base URL."""
+    port = free_port()
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(settings), host="127.0.0.1", port=port, log_config=None)
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        give_up = time.monotonic() + 120
+        while not server.started:
+            if not thread.is_alive():
+                raise RuntimeError("the server ended while it was starting")
+            if time.monotonic() > give_up:
+                raise RuntimeError("the server did not start within 120 s")
+            time.sleep(0.02)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
