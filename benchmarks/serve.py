@@ -1,0 +1,194 @@
+"""What the service does a second, and where the time goes.
+
+    python -m benchmarks.serve                   about two minutes
+    python -m benchmarks.serve --requests 500
+
+Starts the service itself (answers are not cached), once with batching and once
+without, asks for derivatives of distinct expressions over real HTTP from 1, 8
+and 32 clients at a time, and prints requests/s, latency and the time by stage;
+then the same expressions through SymPy's ``diff`` in this process, for scale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import httpx
+import sympy
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.expressions import expressions
+from service.stopwatch import STAGES
+from service.verification.convert import to_sympy
+from tests.redis_server import free_port
+from tokenizer.parse import parse
+
+CLIENTS = (1, 8, 32)
+
+
+@dataclass
+class Measured:
+    """One run: latencies in ms, wall time in s, mean ms by stage, outcomes by source."""
+
+    batching: bool
+    clients: int
+    latencies: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    stages: dict[str, list[float]] = field(default_factory=lambda: {s: [] for s in STAGES})
+    sources: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rate(self) -> float:
+        return len(self.latencies) / self.seconds
+
+    def quantile(self, q: float) -> float:
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "batching": self.batching,
+            "clients": self.clients,
+            "requests": len(self.latencies),
+            "requests_per_s": round(self.rate, 1),
+            "p50_ms": round(self.quantile(0.5), 1),
+            "p99_ms": round(self.quantile(0.99), 1),
+            "stages_ms": {stage: round(fmean(ms), 2) for stage, ms in self.stages.items()},
+            "sources": dict(self.sources),
+        }
+
+
+@contextmanager
+def service(batching: bool) -> Iterator[str]:
+    """The service in a process of its own, without a cache; gives its URL."""
+    port = free_port()
+    environment = {
+        **os.environ,
+        "CALCERT_CACHE_ITEMS": "0",
+        "CALCERT_LOG_LEVEL": "warning",
+        **({} if batching else {"CALCERT_BATCH_ITEMS": "1"}),
+    }
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "service.cli", "serve", "--port", str(port)],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        give_up = time.monotonic() + 120
+        while True:
+            try:
+                httpx.get(f"{url}/health/ready").raise_for_status()
+                break
+            except httpx.HTTPError:
+                if process.poll() is not None or time.monotonic() > give_up:
+                    raise RuntimeError("the service did not start") from None
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def load(url: str, texts: list[str], measured: Measured, engine: str, advance: Any) -> None:
+    """Send every text once from ``measured.clients`` clients at a time."""
+    waiting = iter(texts)
+    limits = httpx.Limits(max_connections=measured.clients)
+    async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as http:
+
+        async def client() -> None:
+            for text in waiting:
+                started = time.perf_counter()
+                body = {"expression": text, "engine": engine}
+                answer = (await http.post("/differentiate", json=body)).raise_for_status().json()
+                measured.latencies.append(1000 * (time.perf_counter() - started))
+                measured.sources[answer["source"] or "unsolved"] += 1
+                for stage in STAGES:
+                    measured.stages[stage].append(answer["timing_ms"][stage])
+                advance()
+
+        started = time.perf_counter()
+        await asyncio.gather(*(client() for _ in range(measured.clients)))
+        measured.seconds = time.perf_counter() - started
+
+
+def sympy_diff(texts: list[str]) -> list[float]:
+    """Milliseconds that ``diff`` takes for each, parsing not counted, caches cold."""
+    times = []
+    for text in texts:
+        expression = to_sympy(parse(text))
+        variable = next(iter(expression.free_symbols), sympy.Symbol("x", real=True))
+        sympy.core.cache.clear_cache()
+        started = time.perf_counter()
+        expression.diff(variable)
+        times.append(1000 * (time.perf_counter() - started))
+    return times
+
+
+def table(runs: list[Measured]) -> Table:
+    shown = Table(title="POST /differentiate, cold cache; stages are mean ms a request")
+    for column in ("batching", "clients", "requests/s", "p50 ms", "p99 ms", *STAGES, "answered by"):
+        shown.add_column(column, justify="right" if column != "answered by" else "left")
+    for run in runs:
+        shown.add_row(
+            "on" if run.batching else "off",
+            str(run.clients),
+            f"{run.rate:.1f}",
+            f"{run.quantile(0.5):.1f}",
+            f"{run.quantile(0.99):.1f}",
+            *(f"{fmean(run.stages[stage]):.1f}" for stage in STAGES),
+            ", ".join(f"{source} {n}" for source, n in run.sources.most_common()),
+        )
+    return shown
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("
+")[0])
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    arguments.add_argument("--requests", type=int, default=200, help="in each run")
+    arguments.add_argument("--engine", default="auto", choices=("auto", "model", "sympy"))
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--json", type=Path, help="also write the figures here")
+    given = arguments.parse_args()
+    texts = list(islice(expressions(given.seed), given.requests))
+    runs = []
+    console = Console()
+    with Progress(console=console) as progress:
+        bar = progress.add_task("requests", total=2 * len(CLIENTS) * len(texts))
+        for batching in (True, False):
+            with service(batching) as url:
+                for clients in CLIENTS:
+                    run = Measured(batching, clients)
+                    asyncio.run(load(url, texts, run, given.engine, lambda: progress.advance(bar)))
+                    runs.append(run)
+    console.print(table(runs))
+    times = sympy_diff(texts)
+    console.print(
+        f"SymPy {sympy.__version__} diff in process, no proof: "
+        f"{1000 / fmean(times):.1f}/s, p50 {sorted(times)[len(times) // 2]:.2f} ms"
+    )
+    if given.json:
+        figures = {"runs": [run.as_json() for run in runs], "sympy_diff_ms": round(fmean(times), 3)}
+        given.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
