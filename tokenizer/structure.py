@@ -1,0 +1,556 @@
+"""Structure: atoms of either syntax to one Tree, by operator precedence.
+
+A Pratt parser (V. R. Pratt, "Top down operator precedence", 1973). From loose
+to tight: ``or``, ``and``, relations, sums, products (written or implicit, from
+left to right), powers (from right to left), factorial. A minus in front of a
+term takes the whole term: ``-a*b`` is ``neg(mul(a, b))``; one inside a product
+or an exponent takes the next power only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from tokenizer.atoms import BRACKETS, Atom
+from tokenizer.errors import ParseError
+from tokenizer.functions import (
+    INVERSE,
+    POWERED,
+    TASK_WORDS,
+    accepts,
+    apply,
+    arity,
+    power,
+    root,
+)
+from tokenizer.heads import ELEMENTARY, RELATIONS, SPECIAL
+from tokenizer.limits import Limits
+from tokenizer.refusals import unknown_function
+from tokenizer.tree import Tree, call, integer
+
+LOOSEST: Final = 0
+OR, AND, RELATION, SUM, PRODUCT, POWER, POSTFIX = 10, 20, 30, 40, 50, 60, 70
+
+#: Infix operator -> head, binding power, binding power asked of its right operand.
+INFIX: Final[dict[str, tuple[str, int, int]]] = {
+    "or": ("Or", OR, OR + 1),
+    "and": ("And", AND, AND + 1),
+    **{sign: (head, RELATION, RELATION + 1) for head, sign in RELATIONS.items()},
+    "+": ("add", SUM, SUM + 1),
+    "-": ("sub", SUM, SUM + 1),
+    "*": ("mul", PRODUCT, PRODUCT + 1),
+    "/": ("div", PRODUCT, PRODUCT + 1),
+    "^": ("pow", POWER, POWER),
+}
+
+CONDITIONS: Final = frozenset((*RELATIONS, "And", "Or", "boolean"))
+
+#: Kinds of atoms that begin an operand, and so an implicit factor.
+_OPERANDS: Final = frozenset(
+    "number symbol constant boolean function open radical fraction binomial cases".split()
+)
+#: Operands that join the argument of a function written without parentheses.
+_SIMPLE: Final = frozenset("number symbol constant radical fraction".split())
+#: Letters that everyone reads as functions when something in parentheses follows.
+_FUNCTION_LETTERS: Final = frozenset("fgh")
+_BARE: Final = frozenset((*ELEMENTARY, *SPECIAL, "log2", "log10", "cbrt"))
+
+
+class Structure:
+    """A cursor over the atoms of one source, with one method per construct.
+
+    All methods raise :class:`ParseError`. Nesting is measured before anything
+    is built on it, so that no input reaches Python's recursion limit.
+    """
+
+    def __init__(
+        self, atoms: Sequence[Atom], length: int, declared: Collection[str], limits: Limits
+    ) -> None:
+        self.atoms = [*atoms, Atom("end", "", length)]
+        self.declared = declared
+        self.limits = limits
+        self.positions: dict[int, int] = {}
+        self.at = 0
+        self.level = 0
+        self.bars = [0]  # bars open at each bracket level
+        self.partner = self._match_brackets()
+
+    # brackets
+
+    def _match_brackets(self) -> dict[int, int]:
+        """Opening index -> index of its closing atom."""
+        partner: dict[int, int] = {}
+        stack: list[int] = []
+        for index, atom in enumerate(self.atoms):
+            if atom.kind == "open":
+                stack.append(index)
+                if len(stack) > self.limits.depth:
+                    raise self._too_deep(atom.position)
+            elif atom.kind == "close":
+                if not stack or BRACKETS[self.atoms[stack[-1]].text] != atom.text:
+                    raise self._unbalanced(atom, "is never opened")
+                partner[stack.pop()] = index
+        if stack:
+            raise self._unbalanced(self.atoms[stack[-1]], "is never closed")
+        return partner
+
+    def _unbalanced(self, atom: Atom, what: str) -> ParseError:
+        bracket = {"|": "|…|", "cases": "\\begin{cases}", "end cases": "\\end{cases}"}.get(
+            atom.text, atom.text
+        )
+        return ParseError(
+            f"unbalanced: {bracket} {what}",
+            position=atom.position,
+            hint="every bracket needs its partner of the same kind",
+            code="unbalanced",
+        )
+
+    def _too_deep(self, position: int) -> ParseError:
+        return ParseError(
+            f"nested more than {self.limits.depth} levels deep",
+            position=position,
+            hint="remove needless parentheses, or name a part and send it on its own",
+            code="too-deep",
+        )
+
+    # the cursor
+
+    @property
+    def atom(self) -> Atom:
+        """The atom under the cursor."""
+        return self.atoms[self.at]
+
+    def is_operator(self, *texts: str) -> bool:
+        """Whether the cursor is on one of these operators."""
+        atom = self.atoms[self.at]
+        return atom.kind == "operator" and atom.text in texts
+
+    def is_open(self, text: str) -> bool:
+        """Whether the cursor is on this opening bracket."""
+        atom = self.atoms[self.at]
+        return atom.kind == "open" and atom.text == text
+
+    def expect(self, kind: str, text: str) -> None:
+        """Step over an atom that must be there."""
+        atom = self.atoms[self.at]
+        if atom.kind != kind or atom.text != text:
+            raise self.unexpected(atom)
+        self.at += 1
+
+    def unexpected(self, atom: Atom) -> ParseError:
+        """The refusal of an atom that cannot stand where it does."""
+        hint = ""
+        code = "syntax"
+        if atom.kind == "end":
+            message = "the expression ends too early"
+            hint = "something is missing after the last sign"
+        elif atom.kind == "differential":
+            message = f"d{atom.text} without an integral or derivative"
+            hint = (
+                f"write integrate(f, {atom.text}) or diff(f, {atom.text}); "
+                f"for a product write d*{atom.text}"
+            )
+            code = "differential"
+        elif atom.text == ",":
+            message = "a comma is not expected here"
+            hint = "commas separate the arguments of a function; decimals take a point: 0.5"
+        elif atom.text == "_":
+            message = "an underscore belongs between a name and its subscript"
+            hint = "write x_1; digits are not grouped with underscores"
+        elif atom.kind == "bar":
+            message = "the bars |…| do not pair up"
+            hint = "write Abs(x), or \\left| x \\right|"
+            code = "unbalanced"
+        elif atom.kind == "integral":
+            message = "an integral can only be the whole input"
+            hint = "send the integral on its own, from ∫ to dx"
+            code = "task-inside"
+        else:
+            message = f"{atom.text or atom.kind!s:.40} is not expected here"
+            if atom.kind == "operator":
+                hint = "an operand is missing before this sign"
+        return ParseError(message, position=atom.position, hint=hint, code=code)
+
+    def make(self, head: str, *args: Tree, position: int) -> Tree:
+        """A node, kept inside the limits; conditions are refused where a number belongs."""
+        if head not in CONDITIONS or head in RELATIONS:
+            for arg in args:
+                self.number(arg, position)
+        if head == "pow":
+            tree = power(*args)
+        elif head in ("And", "Or"):
+            parts = [part for arg in args for part in (arg.args if arg.head == head else (arg,))]
+            tree = call(head, *parts)
+        else:
+            tree = call(head, *args)
+        return self.checked(tree, position)
+
+    def checked(self, tree: Tree, position: int) -> Tree:
+        """``tree``, if its size and depth are inside the limits."""
+        if tree.depth > self.limits.depth:
+            raise self._too_deep(position)
+        if tree.size > self.limits.nodes:
+            raise ParseError(
+                f"more than {self.limits.nodes} numbers, names and operations",
+                position=position,
+                hint="split the expression and send its parts",
+                code="too-many-nodes",
+            )
+        self.positions[id(tree)] = position
+        return tree
+
+    def number(self, tree: Tree, position: int) -> Tree:
+        """``tree``, if it is a number and not a condition."""
+        if tree.head in CONDITIONS:
+            raise ParseError(
+                "a condition stands where a number belongs",
+                position=position,
+                hint="relations such as x < 0 belong into Piecewise; send one side of an equation",
+                code="relation",
+            )
+        return tree
+
+    # expressions
+
+    def expression(self, minimum: int = LOOSEST) -> Tree:
+        """What stands at the cursor, up to an operator that binds less than ``minimum``."""
+        self.level += 1
+        if self.level > 2 * self.limits.depth:
+            raise self._too_deep(self.atom.position)
+        first = self.atom
+        left = self.operand(minimum)
+        while True:
+            atom = self.atom
+            kind = atom.kind
+            if kind == "operator":
+                if atom.text == "!":
+                    self.at += 1
+                    left = self.make("factorial", left, position=atom.position)
+                    continue
+                if atom.text not in INFIX:
+                    break
+                head, binding, right_binding = INFIX[atom.text]
+                if binding < minimum:
+                    break
+                self.at += 1
+                if head == "pow":
+                    left = self.make("pow", left, self.exponent(), position=atom.position)
+                    continue
+                right = self.expression(right_binding)
+                if head in RELATIONS and left.head in RELATIONS:  # a < b < c
+                    right = self.make(head, left.args[1], right, position=atom.position)
+                    head = "And"
+                left = self.make(head, left, right, position=atom.position)
+            elif kind == "superscript":
+                assert atom.tree is not None
+                self.at += 1
+                left = self.make("pow", left, atom.tree, position=atom.position)
+            elif kind in _OPERANDS or (kind == "bar" and not self.bars[-1]):
+                if minimum > PRODUCT:
+                    break
+                if kind == "number" and self.atoms[self.at - 1].kind == "number":
+                    raise self._adjacent_numbers(atom)
+                right = self.expression(PRODUCT + 1)
+                left = self.make("mul", left, right, position=first.position)
+            else:
+                break
+        self.level -= 1
+        return left
+
+    def _adjacent_numbers(self, atom: Atom) -> ParseError:
+        return ParseError(
+            "two numbers side by side",
+            position=atom.position,
+            hint="write a sign between them, or close the gap inside one number",
+            code="adjacent-numbers",
+        )
+
+    def exponent(self) -> Tree:
+        """What stands after ``^``: a TeX group whole, else a power with its sign."""
+        if not self.is_open("{"):
+            return self.expression(POWER)
+        tree = self.operand(POWER)
+        if self.is_operator("^", "!"):
+            raise ParseError(
+                "an exponent in braces is followed by another exponent or factorial",
+                position=self.atom.position,
+                hint="group with braces or parentheses: x^{2^{3}}, (x^{2})^{3}",
+                code="ambiguous",
+            )
+        return tree
+
+    def operand(self, minimum: int) -> Tree:
+        """One operand, with the signs and functions in front of it."""
+        atom = self.atom
+        kind = atom.kind
+        if kind in ("number", "symbol", "constant", "boolean"):
+            assert atom.tree is not None
+            self.at += 1
+            if kind == "symbol" and self.atom.kind == "open":
+                self._refuse_call(atom)
+            return atom.tree
+        if kind == "open":
+            return self.group()
+        if kind == "function":
+            return self.function()
+        if kind == "operator" and atom.text in "+-":
+            self.at += 1
+            argument = self.expression(max(minimum, PRODUCT))
+            self.number(argument, atom.position)
+            if atom.text == "+":
+                return argument
+            return self.make("neg", argument, position=atom.position)
+        if kind == "bar":
+            self.at += 1
+            self.bars[-1] += 1
+            tree = self.expression()
+            if self.atom.kind != "bar":
+                raise self.unexpected(atom if self.atom.kind == "end" else self.atom)
+            self.at += 1
+            self.bars[-1] -= 1
+            return self.make("Abs", tree, position=atom.position)
+        if kind == "radical":
+            return self.radical()
+        if kind in ("fraction", "binomial"):
+            self.at += 1
+            first, second = self.group(), self.group()
+            head = "div" if kind == "fraction" else "binomial"
+            return self.make(head, first, second, position=atom.position)
+        if kind == "cases":
+            return self.cases()
+        raise self.unexpected(atom)
+
+    def _refuse_call(self, name: Atom) -> None:
+        """Refuse what reads as a function we do not have: ``m(0)``, ``f(x+1)``."""
+        if self.atom.text not in ("(", "["):
+            return
+        alone = self.partner[self.at] == self.at + 2
+        called = name.text in _FUNCTION_LETTERS and name.text not in self.declared
+        if called or (alone and self.atoms[self.at + 1].kind in ("number", "symbol")):
+            raise unknown_function(name.text, name.position)
+
+    def group(self) -> Tree:
+        """A bracketed operand; bars, floors and ceilings apply their function."""
+        atom = self.atom
+        if atom.kind != "open":
+            raise self.unexpected(atom)
+        self.at += 1
+        self.bars.append(0)
+        if self.atom.kind == "close":
+            raise ParseError(
+                "nothing between the brackets",
+                position=atom.position,
+                hint="put an expression inside",
+                code="empty-group",
+            )
+        tree = self.expression()
+        self.bars.pop()
+        self.expect("close", BRACKETS[atom.text])
+        head = {"|": "Abs", "⌊": "floor", "⌈": "ceiling"}.get(atom.text)
+        return tree if head is None else self.make(head, tree, position=atom.position)
+
+    def radical(self) -> Tree:
+        """``\\sqrt[3]{x}``, ``√x``, ``∛(x+1)``."""
+        atom = self.atom
+        self.at += 1
+        index = atom.tree
+        if self.is_open("[") and atom.text == "\\sqrt":
+            index = self.group()
+        bare = self.atom.kind != "open"
+        radicand = self.operand(POSTFIX)
+        if bare and (self.is_operator("^", "!") or self.atom.kind == "superscript"):
+            raise ParseError(
+                "it is unclear whether the exponent is under the root",
+                position=self.atom.position,
+                hint="write √(x^2) or (√x)^2",
+                code="ambiguous",
+            )
+        self.number(radicand, atom.position)
+        tree = root(radicand, integer(2) if index is None else index)
+        return self.checked(tree, atom.position)
+
+    # functions
+
+    def function(self) -> Tree:
+        """A function with its base, power and argument, bare or in brackets.
+
+        A chain such as ``cos sin ln x`` is read in a loop, innermost last.
+        """
+        chain: list[tuple[Atom, str, Tree | None, Tree | None]] = []
+        while True:
+            atom = self.atom
+            self.at += 1
+            name, base, exponent = self._decorations(atom)
+            chain.append((atom, name, base, exponent))
+            if self.atom.kind != "function" or name not in _BARE:
+                break
+        if self.atom.kind == "open":
+            arguments = self.arguments(name)
+        else:
+            arguments = [self.bare_argument(atom, name)]
+        for atom, name, base, exponent in reversed(chain):
+            tree = self.apply(name, arguments, atom, base)
+            if exponent is not None:
+                tree = self.make("pow", tree, exponent, position=atom.position)
+            arguments = [tree]
+        return tree
+
+    def _decorations(self, atom: Atom) -> tuple[str, Tree | None, Tree | None]:
+        """Base and power between a function's name and its argument."""
+        name, base = atom.text, None
+        if self.is_operator("_"):
+            if name != "log":
+                raise ParseError(
+                    f"{name} takes no subscript",
+                    position=self.atom.position,
+                    hint="only log has one, its base: log_2(x)",
+                    code="subscript",
+                )
+            self.at += 1
+            base = self.operand(POSTFIX)
+        exponent = None
+        if self.atom.kind == "superscript":
+            exponent = self.atom.tree
+            self.at += 1
+        elif self.is_operator("^"):
+            sign = self.atom
+            self.at += 1
+            negative = self.is_operator("-")
+            self.at += negative
+            exponent = self.operand(POSTFIX)
+            if negative:
+                exponent = self.make("neg", exponent, position=sign.position)
+        if exponent is None:
+            return name, base, None
+        if name not in POWERED:
+            raise ParseError(
+                f"the power stands between {name} and its argument",
+                position=atom.position,
+                hint=f"write {name}(x)**2 or {name}(x**2)",
+                code="ambiguous",
+            )
+        if exponent == integer(-1):
+            if name not in INVERSE:
+                raise ParseError(
+                    f"{name}^-1 may mean the inverse function or the reciprocal",
+                    position=atom.position,
+                    hint=f"write 1/{name}(x) for the reciprocal",
+                    code="ambiguous",
+                )
+            return INVERSE[name], base, None
+        return name, base, exponent
+
+    def arguments(self, name: str) -> list[Tree]:
+        """The arguments between brackets, separated by commas."""
+        opening = self.atom
+        if name == "Piecewise":
+            return self._pairs()
+        if opening.text == "|":
+            return [self.group()]
+        self.at += 1
+        self.bars.append(0)
+        arguments: list[Tree] = []
+        closing = BRACKETS[opening.text]
+        while not (self.atom.kind == "close" and self.atom.text == closing):
+            if arguments:
+                self.expect("operator", ",")
+            arguments.append(self.expression())
+        self.at += 1
+        self.bars.pop()
+        # \max\left\{a, b\right\} and \max{(a, b)} are one pair of brackets inside another
+        return arguments
+
+    def apply(self, name: str, arguments: list[Tree], atom: Atom, base: Tree | None) -> Tree:
+        """``name`` of ``arguments``, their number and kind checked."""
+        if name in TASK_WORDS:
+            raise ParseError(
+                f"{name} can only be the whole input",
+                position=atom.position,
+                hint=f"send {name}(…) on its own",
+                code="task-inside",
+            )
+        if base is not None:
+            arguments = [*arguments, base]
+        if not accepts(name, len(arguments)):
+            count = len(arguments)
+            raise ParseError(
+                f"{name} takes {arity(name)} argument(s), not {count}",
+                position=atom.position,
+                hint=f"for a product with the symbol {name} write {name}*(…)"
+                if name in ("beta", "gamma")
+                else "arguments are separated by commas",
+                code="arity",
+            )
+        if name not in ("Piecewise", "And", "Or"):
+            for argument in arguments:
+                self.number(argument, atom.position)
+        return self.checked(apply(name, arguments), atom.position)
+
+    def bare_argument(self, function: Atom, name: str) -> Tree:
+        """The argument of a function without brackets: the simple factors that follow.
+
+        It ends at a written operator, a closing bracket, a comma or another
+        function: ``3 sin 2x cos x`` is ``3*sin(2*x)*cos(x)``.
+        """
+        start = self.atom
+        if name not in _BARE or start.kind in ("end", "close"):
+            raise ParseError(
+                f"{name} needs an argument in parentheses",
+                position=function.position,
+                hint=f"write {name}(x)",
+                code="no-argument",
+            )
+        if self.is_operator("-"):
+            self.at += 1
+            return self.make("neg", self.expression(POWER), position=start.position)
+        argument = self.expression(POWER)
+        numeric = start.kind in ("number", "constant")
+        while self.atom.kind in _SIMPLE or (self.atom.kind == "open"):
+            atom = self.atom
+            if atom.kind == "open" and not numeric:
+                raise ParseError(
+                    f"it is unclear where the argument of {name} ends",
+                    position=atom.position,
+                    hint=f"write {name}(…) with the argument in parentheses",
+                    code="ambiguous",
+                )
+            if atom.kind == "number" and self.atoms[self.at - 1].kind == "number":
+                raise self._adjacent_numbers(atom)
+            numeric = numeric and atom.kind in ("number", "constant")
+            factor = self.expression(POWER)
+            argument = self.make("mul", argument, factor, position=atom.position)
+        return argument
+
+    def _pairs(self) -> list[Tree]:
+        """The pairs of ``Piecewise((value, condition), …)``, in one flat list."""
+        self.expect("open", "(")
+        flat: list[Tree] = []
+        while True:
+            self.expect("open", "(")
+            flat.append(self.number(self.expression(), self.atom.position))
+            self.expect("operator", ",")
+            flat.append(self.condition())
+            self.expect("close", ")")
+            if not self.is_operator(","):
+                break
+            self.at += 1
+        self.expect("close", ")")
+        return flat
+
+    def condition(self) -> Tree:
+        """A condition of Piecewise."""
+        position = self.atom.position
+        tree = self.expression()
+        if tree.head not in CONDITIONS:
+            raise ParseError(
+                "a condition is expected here",
+                position=position,
+                hint="write x < 0, Eq(x, 0), And(x > 0, x < 1) or True",
+                code="relation",
+            )
+        return tree
+
+    def cases(self) -> Tree:
+        """``\\begin{cases} value & condition \\\\ … \\end{cases}``."""
+        raise self.unexpected(self.atom)

@@ -1,0 +1,147 @@
+"""The text syntax: a source to atoms."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection
+from typing import Final
+
+from lark import Token
+
+from tokenizer.atoms import Atom
+from tokenizer.errors import ParseError
+from tokenizer.functions import FUNCTIONS
+from tokenizer.lexing import lex
+from tokenizer.limits import Limits
+from tokenizer.names import CONSTANTS, GREEK, canonical_subscripts, leaf
+from tokenizer.numbers import number
+from tokenizer.tree import Tree, call, integer, symbol
+from tokenizer.words import Words
+
+OPERATORS: Final = {
+    "POWER": "^",
+    "TIMES": "*",
+    "DIVIDE": "/",
+    "PLUS": "+",
+    "MINUS": "-",
+    "FACTORIAL": "!",
+    "LE": "<=",
+    "GE": ">=",
+    "NE": "!=",
+    "EQ": "==",
+    "LT": "<",
+    "GT": ">",
+    "AND": "and",
+    "OR": "or",
+    "UNDERSCORE": "_",
+    "COMMA": ",",
+}
+_NAME: Final = re.compile(r"([A-Za-z]+|.)([0-9]*)(.*)", re.DOTALL)
+_LOG_BASE: Final = re.compile(r"_\{?([0-9]+|[A-Za-z])")
+_ROOTS: Final = {"∛": 3, "∜": 4}
+
+
+def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom]:
+    """The atoms of ``source``; raises :class:`ParseError`."""
+    tokens = lex("text", source)
+    integral = any(token.type == "INTEGRAL" or token in ("int", "integral") for token in tokens)
+    words = Words(declared, integral=integral)
+    atoms: list[Atom] = []
+    for index, token in enumerate(tokens):
+        kind, position = token.type, token.start_pos or 0
+        if kind in OPERATORS:
+            atoms.append(Atom("operator", OPERATORS[kind], position))
+        elif kind == "NUMBER":
+            atoms.append(Atom("number", token, position, number(token, position, limits)))
+        elif kind == "NAME":
+            following = tokens[index + 1] if index + 1 < len(tokens) else None
+            applied = following is not None and following.type == "OPEN"
+            atoms += _name(token, position, words, applied, limits)
+        elif kind == "OPEN":
+            atoms.append(Atom("open", "(", position))
+        elif kind == "CLOSE":
+            atoms.append(Atom("close", ")", position))
+        elif kind == "BAR":
+            atoms.append(Atom("bar", "|", position))
+        elif kind == "SUPERSCRIPT":
+            atoms.append(Atom("superscript", token, position, _superscript(token)))
+        elif kind == "VULGAR":
+            atoms.append(Atom("number", token, position, _vulgar(token)))
+        elif kind == "ROOT":
+            index_tree = integer(_ROOTS[token]) if token in _ROOTS else None
+            atoms.append(Atom("radical", token, position, index_tree))
+        elif kind == "INFINITY":
+            atoms.append(Atom("constant", token, position, CONSTANTS["oo"]))
+        elif kind == "INTEGRAL":
+            atoms.append(Atom("integral", token, position))
+        else:
+            atoms.append(Atom("partial", token, position))
+    return atoms
+
+
+def _name(token: Token, position: int, words: Words, applied: bool, limits: Limits) -> list[Atom]:
+    """The atoms of letters with the digits and subscripts that follow them."""
+    match = _NAME.match(token)
+    assert match is not None
+    letters, digits, subscripts = match.groups()
+    name = GREEK.get(letters, letters)
+    suffix = digits + canonical_subscripts(subscripts)
+    if name + suffix in words.declared:
+        return [Atom("symbol", name + suffix, position, leaf(name + suffix))]
+    if name in ("int", "integral") and not suffix:
+        return [Atom("integral", name, position)]
+    atoms = words.atoms(name, position, applied=applied and not suffix)
+    if not suffix:
+        return atoms
+    *before, last = atoms
+    after = position + len(letters)
+    if last.kind == "symbol" or len(last.text) == 1:
+        text = last.text + suffix
+        return [*before, Atom("symbol", text, last.position, leaf(text))]
+    if last.kind == "differential":
+        text = last.text + suffix
+        return [*before, last._replace(text=text, tree=leaf(text))]
+    if digits:
+        if last.text + digits in FUNCTIONS:
+            last = last._replace(text=FUNCTIONS[last.text + digits])
+            digits = ""
+        elif applied or subscripts:
+            raise ParseError(
+                f"digits between {last.text} and its argument have no clear meaning",
+                position=after,
+                hint=f"write {last.text}({digits}*x), or {last.text}(x)**{digits} for a power",
+                code="ambiguous",
+            )
+        else:
+            return [*atoms, Atom("number", digits, after, number(digits, after, limits))]
+    if not subscripts:
+        return [*before, last]
+    base = _LOG_BASE.match(subscripts)
+    if last.text != "log" or base is None:
+        raise ParseError(
+            f"{last.text} takes no subscript", position=after, code="subscript",
+            hint="only log has one, its base: log_2(x)",
+        )  # fmt: skip
+    end = len(subscripts) if applied else base.end()
+    rest = subscripts[end:].strip("{}_")
+    written = subscripts[base.start(1) : end].strip("{}_")
+    at = after + base.start(1)
+    if written.isdigit():
+        atom = Atom("number", written, at, number(written, at, limits))
+    else:
+        atom = Atom("symbol", written, at, leaf(written))
+    tail = words.atoms(rest, after + end) if rest else []
+    return [*before, last, Atom("operator", "_", after), atom, *tail]
+
+
+def _superscript(token: str) -> Tree:
+    text = unicodedata.normalize("NFKC", token).replace("\u2212", "-")
+    digits = text.lstrip("+-")
+    exponent = symbol(digits) if digits == "n" else integer(int(digits))
+    return call("neg", exponent) if text.startswith("-") else exponent
+
+
+def _vulgar(token: str) -> Tree:
+    numerator, denominator = unicodedata.normalize("NFKC", token).split("\u2044")
+    return call("div", integer(int(numerator)), integer(int(denominator)))

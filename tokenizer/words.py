@@ -1,0 +1,83 @@
+"""Runs of letters to atoms, for both syntaxes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from tokenizer.atoms import Atom
+from tokenizer.errors import ParseError
+from tokenizer.functions import UNSUPPORTED
+from tokenizer.names import CONSTANTS, GREEK_NAMES, KEYWORDS, leaf, split
+from tokenizer.refusals import unknown_function
+from tokenizer.tree import Tree
+
+#: Letters that dx is likely to mean a differential with, where no integral says so.
+_USUAL_VARIABLES: Final = frozenset("xyztuvwrs")
+
+_BOOLEANS: Final = {name: Tree("boolean", (), name) for name in ("True", "False")}
+
+
+class Words:
+    """Turns the words of one source into atoms.
+
+    ``declared`` names stay whole; ``integral`` says that the source holds an
+    integral sign, so that ``xdx`` is x times a differential.
+    """
+
+    def __init__(self, declared: Collection[str], *, integral: bool) -> None:
+        self.declared = declared
+        self.integral = integral
+
+    def atoms(self, run: str, position: int, *, applied: bool = False) -> list[Atom]:
+        """The atoms of a run of letters that starts at ``position``.
+
+        ``applied``: an opening parenthesis follows. Raises :class:`ParseError`
+        for a word that Python owns and for a function we do not have.
+        """
+        if run in _BOOLEANS:
+            return [Atom("boolean", run, position, _BOOLEANS[run])]
+        if run in ("and", "or"):
+            return [Atom("operator", run, position)]
+        if run in KEYWORDS and len(run) > 2 and run not in self.declared:
+            raise ParseError(
+                f"{run!r} is a word of a programming language, not mathematics",
+                position=position,
+                hint="type one expression, such as x**2 + sin(x)",
+                code="keyword",
+            )
+        if run in UNSUPPORTED and applied and run not in self.declared:
+            raise unknown_function(run, position)
+        variable = self._differential(run)
+        if variable:
+            start = position + len(run) - len(variable)
+            if not self.integral:
+                return [Atom("differential", variable, position, leaf(variable))]
+            before = self.atoms(run[: -len(variable) - 1], position) if start > position + 1 else []
+            return [
+                *before,
+                Atom("symbol", "d", start - 1, leaf("d")),
+                Atom("symbol", variable, start, leaf(variable)),
+            ]
+        pieces = split(run, self.declared, applied=applied)
+        last = pieces[-1].text
+        if applied and len(last) > 1 and pieces[-1].kind == "symbol":
+            if last not in GREEK_NAMES and last not in self.declared:
+                raise unknown_function(last, position + pieces[-1].offset)
+        atoms = []
+        for kind, text, offset in pieces:
+            tree = CONSTANTS[text] if kind == "constant" else None
+            if kind == "symbol":
+                tree = leaf(text)
+            atoms.append(Atom(kind, text, position + offset, tree))
+        return atoms
+
+    def _differential(self, run: str) -> str:
+        """The variable of a differential that ends the run (``dx``, ``xdx``), or nothing."""
+        if "d" not in run or run in self.declared or run in GREEK_NAMES:
+            return ""
+        head, _, variable = run.rpartition("d")
+        known = variable in self.declared or variable in GREEK_NAMES
+        if self.integral:
+            return variable if len(variable) == 1 or known else ""
+        return variable if not head and (known or variable in _USUAL_VARIABLES) else ""
