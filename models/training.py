@@ -9,6 +9,7 @@ start. The loss curve goes to ``curve.csv`` and ``curve.png`` beside it.
 from __future__ import annotations
 
 import csv
+import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +99,7 @@ class Average:
 def rate(run: Run, step: int, elapsed: float) -> float:
     """Linear warm-up by steps, then a cosine that ends with the time."""
     done = min(1.0, elapsed / (run.minutes * 60))
-    cosine: float = 0.5 * (1 + np.cos(np.pi * done))
+    cosine = 0.5 * (1 + math.cos(math.pi * done))
     return run.peak_rate * min(1.0, (step + 1) / run.warmup_steps) * (0.01 + 0.99 * cosine)
 
 
