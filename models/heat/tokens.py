@@ -47,16 +47,18 @@ def mode_tokens(initial: PiecewisePolynomial, boundary: Boundary, tau: float) ->
     return ModeTokens(initial.project(modes)[None], modes.frequency, modes.phase)
 
 
-def point_tokens(initial: PiecewisePolynomial, boundary: Boundary, tau: float) -> PointTokens:
-    """One initial value as points dense enough for ``tau`` (the least asked for).
+def point_tokens(
+    initial: PiecewisePolynomial, boundary: Boundary, tau: float, latest: float
+) -> PointTokens:
+    """One initial value as points dense enough for ``tau``, the least asked for.
 
-    Images are kept as far out as the kernel reaches at ten times ``tau``.
+    Images are kept as far out as the kernel reaches at ``latest``, the greatest.
     """
     position, mass, value = initial.quadrature(1.2 * math.sqrt(2 * tau), _POINT_ORDER)
     position = np.concatenate([position, initial.places])
     strength = np.concatenate([mass * value, initial.masses])
     mass = np.concatenate([mass, np.zeros(len(initial.places))])
-    return mirror(PointTokens(strength[None], position, mass), boundary, 10 * tau)
+    return mirror(PointTokens(strength[None], position, mass), boundary, latest)
 
 
 def mirror(tokens: PointTokens, boundary: Boundary, tau: float) -> PointTokens:
@@ -110,7 +112,7 @@ def encode_modes(u: Array, x: Array, boundary: Boundary, tau: float) -> ModeToke
 def encode_points(u: Array, x: Array, boundary: Boundary, tau: float) -> PointTokens:
     """The same as point tokens."""
     position, mass, matrix = hat_points(x, tau)
-    return mirror(PointTokens(u @ matrix * mass, position, mass), boundary, 10 * tau)
+    return mirror(PointTokens(u @ matrix * mass, position, mass), boundary, tau)
 
 
 def stack(tokens: Sequence[ModeTokens]) -> ModeTokens:

@@ -1,0 +1,113 @@
+"""Write the kernel model as ONNX graphs with a manifest.
+
+Each branch twice: float64, which the service runs on CPU, and float32, the raw
+graph for accelerators. All sizes (batch, tokens, times, queries) are free.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.heat.kernel import KernelModel
+from models.heat.train_kernel import MODE_TAU, POINT_TAU, RESOLUTIONS
+
+NAME = "heat-kernel"
+VERSION = "1"
+
+#: τ from which the mode branch answers. In float32 the point branch cannot see a
+#: solution below rounding of its own terms, so it answers only while modes up to
+#: k = 32 still live; the mode branch needs few modes from here on.
+THRESHOLD = 1e-4
+
+INPUTS = {
+    "modes": ("coefficients", "frequency", "phase", "tau", "x"),
+    "points": ("strength", "position", "mass", "tau", "x"),
+}
+
+
+def export(model: KernelModel, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
+    """Write ``folder`` and return the manifest. Checks each graph against PyTorch."""
+    folder.mkdir(parents=True, exist_ok=True)
+    graphs: dict[str, dict[str, Any]] = {}
+    for precision, dtype in (("float64", torch.float64), ("float32", torch.float32)):
+        for name, branch in (("modes", model.modes), ("points", model.points)):
+            file = f"{name}.{precision}.onnx"
+            _export(copy.deepcopy(branch).to(dtype).eval(), name, dtype, folder / file)
+            graphs[f"{name}.{precision}"] = {
+                "file": file,
+                "sha256": hashlib.sha256((folder / file).read_bytes()).hexdigest(),
+                "bytes": (folder / file).stat().st_size,
+                "inputs": list(INPUTS[name]),
+            }
+    manifest = {
+        "name": NAME,
+        "version": VERSION,
+        "task": "heat",
+        "graphs": graphs,
+        "threshold": THRESHOLD,
+        "tau_range": [POINT_TAU[0], MODE_TAU[1]],
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "learned": model.learned(),
+        "training": {**training, "resolutions": list(RESOLUTIONS)},
+    }
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(manifest, indent=2) + "\n")
+    return manifest
+
+
+def _example(name: str, dtype: torch.dtype, seed: int) -> tuple[Tensor, ...]:
+    """Inputs of the right kind; every size differs, so that none is taken for another."""
+    rng = np.random.default_rng(seed)
+    rows, tokens, times, queries = 2 + seed, 11 + seed, 3 + seed, 7 + seed
+    first = rng.normal(size=(rows, tokens))
+    tau = np.exp(rng.uniform(-9, -5, size=times))
+    if name == "modes":
+        arrays = [first, np.pi * np.arange(1, tokens + 1), rng.uniform(size=tokens)]
+    else:
+        arrays = [first, np.sort(rng.uniform(-0.1, 1.1, size=tokens)), rng.uniform(size=tokens)]
+    return tuple(
+        torch.from_numpy(a).to(dtype) for a in (*arrays, tau, np.linspace(0, 1, queries))
+    )
+
+
+def _export(branch: nn.Module, name: str, dtype: torch.dtype, path: Path) -> None:
+    rows, tokens, times, queries = (
+        torch.export.Dim(size, min=1, max=2**24) for size in ("B", "T", "M", "Q")
+    )
+    shapes = ({0: rows, 1: tokens}, {0: tokens}, {0: tokens}, {0: times}, {0: queries})
+    with torch.no_grad():
+        torch.onnx.export(
+            branch,
+            _example(name, dtype, 0),
+            str(path),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+            input_names=list(INPUTS[name]),
+            output_names=["u"],
+            dynamic_shapes=shapes,
+        )
+        _check(branch, name, dtype, path)
+
+
+def _check(branch: nn.Module, name: str, dtype: torch.dtype, path: Path) -> None:
+    """Raises ``AssertionError`` when ONNX Runtime and PyTorch disagree at other sizes."""
+    import onnxruntime  # noqa: PLC0415 - the train extra does not bring a runtime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for seed in (1, 2):
+        inputs = _example(name, dtype, seed)
+        feed = {key: value.numpy() for key, value in zip(INPUTS[name], inputs, strict=True)}
+        expected = branch(*inputs).numpy()
+        found = session.run(None, feed)[0]
+        tolerance = 1e-12 if dtype == torch.float64 else 2e-5
+        if found.shape != expected.shape or np.abs(found - expected).max() > tolerance:
+            raise AssertionError(f"{path.name}: ONNX Runtime and PyTorch disagree")
