@@ -159,10 +159,7 @@ def table(runs: list[Measured]) -> Table:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("
-")[0])
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    arguments = argparse.ArgumentParser(description="What the service does a second.")
     arguments.add_argument("--requests", type=int, default=200, help="in each run")
     arguments.add_argument("--engine", default="auto", choices=("auto", "model", "sympy"))
     arguments.add_argument("--seed", type=int, default=1)
