@@ -38,7 +38,13 @@ MISTAKES: dict[str, tuple[str, str, dict[str, str], bytes, int]] = {
     "wrong type": ("POST", "/differentiate", {}, b'{"expression": 5}', 422),
     "bool for a number": ("POST", "/differentiate", {}, b'{"expression": "x", "order": true}', 422),
     "order out of range": ("POST", "/differentiate", {}, b'{"expression": "x", "order": 0}', 422),
-    "unknown engine": ("POST", "/differentiate", {}, b'{"expression": "x", "engine": "oracle"}', 422),
+    "unknown engine": (
+        "POST",
+        "/differentiate",
+        {},
+        b'{"expression": "x", "engine": "oracle"}',
+        422,
+    ),
     "a list": ("POST", "/differentiate", {}, b"[1, 2]", 422),
     "a form": (
         "POST",
