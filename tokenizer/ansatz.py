@@ -129,7 +129,7 @@ def _expand(tree: Tree, variable: str) -> list[tuple[int, Factors]]:
             return [_product(a, below) for a in above]
         case "pow":
             exponent = rational_value(tree.args[1])
-            if exponent and exponent[1] == 1 and exponent[0] > 1:
+            if degree is None and exponent and exponent[1] == 1 and exponent[0] > 1:
                 inner = _expand(tree.args[0], variable)
                 if len(inner) ** exponent[0] <= MAX_EXPANSION:
                     parts: list[tuple[int, Factors]] = [(0, {})]

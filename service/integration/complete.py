@@ -6,14 +6,14 @@ A wrong ansatz is found out in floating point; a right one is solved exactly.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import sympy
 
 from service.integration import fit, linear, refine
-from service.integration.domain import Samples, sample
+from service.integration.domain import Samples, real_test, sample
 from service.integration.kernels import OutOfTime, Unsupported
 from service.verification.convert import ConversionError, to_sympy
 from tokenizer.ansatz import Term
@@ -21,6 +21,8 @@ from tokenizer.tree import Tree
 
 #: Most unknowns in one system; the terms at the end of the list are left out.
 MAX_COLUMNS = 400
+#: Most unknowns for which exact algebra chooses among all of them.
+MAX_EXACT = 60
 
 _SEED = 7
 
@@ -31,12 +33,12 @@ class Completion:
 
     ``proved`` says that its coefficients come from an exact identity (with
     logarithms not yet made real); otherwise they were recognised from numbers.
-    ``used`` are the indices of the terms that it needs.
+    ``used`` are the terms that it needs.
     """
 
     antiderivative: sympy.Expr
+    used: tuple[Tree, ...]
     proved: bool
-    used: tuple[int, ...]
 
 
 def complete(
@@ -49,43 +51,64 @@ def complete(
     ``deadline_s`` seconds are allowed. None when the terms do not suffice.
     """
     deadline = time.monotonic() + deadline_s
-    unique = list(dict.fromkeys(terms))
+    degrees: dict[Tree, int] = {}
+    for term in terms:
+        degrees[term.factor] = max(term.degree, degrees.get(term.factor, 0))
+    unique = [Term(factor, degree) for factor, degree in degrees.items()]
     rng = np.random.default_rng(_SEED)
+    width = min(MAX_COLUMNS, sum(t.degree + 1 for t in unique))
     for rank in range(2):
-        width = min(MAX_COLUMNS, sum(t.degree + 1 for t in unique))
         samples = sample(integrand, variable, 2 * width + 24, rng, rank=rank)
         if samples is None:
             return None
-        chosen = _support(integrand, variable, unique, samples)
-        if chosen is not None:
-            return _solve(integrand, variable, unique, chosen, samples, deadline)
+        tried: set[tuple[fit.Column, ...]] = set()
+        for chosen in _supports(integrand, variable, unique, samples):
+            if chosen in tried:
+                continue
+            tried.add(chosen)
+            found = _solve(integrand, variable, unique, chosen, samples, deadline)
+            if found is not None:
+                return found
     return None
 
 
-def _support(
+def _supports(
     integrand: Tree, variable: str, terms: list[Term], samples: Samples
-) -> list[fit.Column] | None:
+) -> Iterator[tuple[fit.Column, ...]]:
+    """Sets of unknowns that explain the integrand in floating point, small ones first."""
     evaluator = samples.evaluator(variable)
     with np.errstate(all="ignore"):
         value, _ = evaluator.dual(integrand)
         target = np.broadcast_to(np.asarray(value, dtype=np.complex128), samples.points.shape)
         matrix, columns = fit.design(terms, evaluator, variable)
-    if len(columns) > MAX_COLUMNS:
-        matrix, columns = matrix[:, :MAX_COLUMNS], columns[:MAX_COLUMNS]
+    matrix, columns = matrix[:, :MAX_COLUMNS], columns[:MAX_COLUMNS]
     if not columns:
-        return None
-    scaled, _ = fit.scale(matrix, target)
+        return
+    scaled, right = fit.scale(matrix, target)
     if not np.isfinite(scaled).all():
-        return None
-    indices = fit.support(scaled)
-    return None if indices is None else [columns[i] for i in sorted(indices)]
+        return
+    left = fit.misfits(scaled, right)
+    residual = float(np.linalg.norm(left))
+    if residual > fit.TOLERANCE:
+        # a few points at which rounding or a branch cut spoils the values
+        good = left < 20 * np.median(left)
+        if len(columns) + 8 <= good.sum() < left.size:
+            scaled, right = fit.scale(matrix[good], target[good])
+            residual = float(np.linalg.norm(fit.misfits(scaled, right)))
+    if residual > (fit.REJECT if len(columns) > MAX_EXACT / 2 else 100 * fit.REJECT):
+        return
+    for tolerance in (max(fit.TOLERANCE, 10 * residual), 3 * residual):
+        indices = fit.support(scaled, right, tolerance)
+        yield tuple(columns[i] for i in sorted(indices))
+    if len(columns) <= MAX_EXACT:
+        yield tuple(columns)
 
 
 def _solve(
     integrand: Tree,
     variable: str,
     terms: list[Term],
-    columns: list[fit.Column],
+    columns: tuple[fit.Column, ...],
     samples: Samples,
     deadline: float,
 ) -> Completion | None:
@@ -96,33 +119,36 @@ def _solve(
         return None
     x = sympy.Symbol(variable, real=True)
     derivands = [x**c.power * factors[c.term] for c in columns]
-    used = tuple(sorted(factors))
-    values: list[sympy.Expr] | None = None
     try:
-        values = linear.solve(target, derivands, x, deadline=deadline)
+        values = linear.solve(
+            target, derivands, x, deadline=deadline, is_real=real_test(integrand, variable)
+        )
     except Unsupported:
-        pass
+        values = None
     except OutOfTime:
         return None
     if values is not None:
-        return Completion(_assemble(columns, factors, values, x), True, used)
+        answer, used = _assemble(columns, factors, values, x)
+        return Completion(answer, tuple(terms[i].factor for i in used), proved=True)
     if samples.parameters:
         return None
     recognised = refine.coefficients(integrand, variable, terms, columns, samples, deadline)
     if recognised is None:
         return None
-    return Completion(_assemble(columns, factors, recognised, x), False, used)
+    answer, used = _assemble(columns, factors, recognised, x)
+    return Completion(answer, tuple(terms[i].factor for i in used), proved=False)
 
 
 def _assemble(
-    columns: list[fit.Column],
+    columns: tuple[fit.Column, ...],
     factors: dict[int, sympy.Expr],
     values: list[sympy.Expr],
     x: sympy.Symbol,
-) -> sympy.Expr:
+) -> tuple[sympy.Expr, tuple[int, ...]]:
+    """The antiderivative, and the indices of the terms in it."""
     total: dict[int, sympy.Expr] = {}
     for column, value in zip(columns, values, strict=True):
-        total[column.term] = total.get(column.term, sympy.S.Zero) + value * x**column.power
-    return sympy.Add(*(part * factors[term] for term, part in total.items()))
-
-
+        if value != 0:
+            total[column.term] = total.get(column.term, sympy.S.Zero) + value * x**column.power
+    answer = sympy.Add(*(part * factors[term] for term, part in total.items()))
+    return answer, tuple(sorted(total))

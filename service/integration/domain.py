@@ -8,7 +8,7 @@ while the imaginary parts make the test sharp.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +25,9 @@ ComplexArray = NDArray[np.complex128]
 TINY: Final = 1e-25
 HUGE: Final = 1e25
 _REAL: Final = 1e-9
+#: Points are taken from |x| < _NEAR where _ENOUGH of the grid lies there.
+_NEAR: Final = 12
+_ENOUGH: Final = 12
 
 _FIELD: Final = FloatField()
 
@@ -101,6 +104,20 @@ def real_points(
     return GRID, is_real(values) & moderate
 
 
+def real_test(integrand: Tree, variable: str) -> Callable[[FloatArray], NDArray[np.bool_]] | None:
+    """Tells where on the axis ``integrand`` is real; None when it has parameters or no values."""
+    if any(name != variable for name in integrand.symbols()):
+        return None
+
+    def is_real_at(points: FloatArray) -> NDArray[np.bool_]:
+        try:
+            return is_real(on_axis(integrand, variable, points, {}))
+        except CannotEvaluate:
+            return np.ones(points.shape, dtype=np.bool_)
+
+    return is_real_at
+
+
 def sample(
     integrand: Tree,
     variable: str,
@@ -125,6 +142,9 @@ def sample(
         return None
     if runs:
         first, last = runs[rank]
+        near = np.flatnonzero(np.abs(grid[first : last + 1]) < _NEAR)
+        if near.size >= _ENOUGH:
+            first, last = first + int(near[0]), first + int(near[-1])
         low, high = float(grid[first]), float(grid[last])
         index = first + rng.random(4 * count) * (last - first)
         t = np.interp(index, np.arange(grid.size), grid)
@@ -138,9 +158,9 @@ def sample(
         for _ in range(40):
             points = t + 1j * width * offset
             try:
-                value, slope = Evaluator(
-                    _FIELD, {**parameters, variable: points}, variable
-                ).dual(integrand)
+                value, slope = Evaluator(_FIELD, {**parameters, variable: points}, variable).dual(
+                    integrand
+                )
             except CannotEvaluate:
                 return None
             value = np.broadcast_to(np.asarray(value, dtype=np.complex128), points.shape)

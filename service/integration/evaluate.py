@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import scipy.special as special
 from flint import acb, arb, fmpq
+from scipy import special
 
 from tokenizer.ansatz import rational_value
 from tokenizer.tree import Tree

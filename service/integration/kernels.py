@@ -15,21 +15,32 @@ Integration I, ch. 3): D is determined by its values on the generators.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from math import gcd, lcm
 from typing import Any, Final
 
+import numpy as np
 import sympy
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from numpy.typing import NDArray
 from sympy import S
-from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+from sympy.functions.elementary.hyperbolic import (
+    HyperbolicFunction,
+    InverseHyperbolicFunction,
+)
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
+
+from service.integration.domain import GRID, FloatArray
 
 #: Largest power of a kernel that is multiplied out.
 MAX_POWER: Final = 400
 #: Largest number of terms of a numerator or denominator.
 MAX_TERMS: Final = 20_000
+#: Largest degree of a polynomial whose real roots are looked at.
+MAX_DEGREE: Final = 40
+
+RealTest = Callable[[FloatArray], NDArray[np.bool_]]
 
 _SPARE: Final = 8
 
@@ -47,9 +58,7 @@ class Element:
 
     __slots__ = ("denominator", "field", "numerator")
 
-    def __init__(
-        self, field: KernelField, numerator: fmpq_mpoly, denominator: fmpq_mpoly
-    ) -> None:
+    def __init__(self, field: KernelField, numerator: fmpq_mpoly, denominator: fmpq_mpoly) -> None:
         if not denominator.is_constant():
             common = numerator.gcd(denominator)
             if not common.is_one():
@@ -115,6 +124,8 @@ class KernelField:
 
     ``deadline`` is a reading of ``time.monotonic``; :class:`OutOfTime` is raised
     past it. ``tags`` reserves as many extra generators for linear algebra.
+    ``is_real`` tells at which points of the real axis an identity is claimed; with
+    it, radicals whose arguments have one sign there are taken apart.
     """
 
     def __init__(
@@ -124,11 +135,14 @@ class KernelField:
         *,
         deadline: float,
         tags: int = 0,
+        is_real: RealTest | None = None,
     ) -> None:
         expressions = list(expressions)
         self.variable = variable
         self.deadline = deadline
+        self.is_real = is_real
         self._units: dict[tuple[str, sympy.Expr], fmpq] = {}
+        self._signs: dict[tuple[str, str], int] = {}
         self._roots = 1
         count = self._survey(expressions)
         names = tuple(f"k{i}" for i in range(count)) + tuple(f"z{i}" for i in range(tags))
@@ -174,7 +188,7 @@ class KernelField:
             elif node.is_Pow and node.exp.is_Rational:
                 if not node.exp.is_Integer:
                     roots.append(int(node.exp.q))
-                    count += 1 + (len(sympy.factorint(node.base.p)) if node.base.is_Rational else 0)
+                    count += 4 + (len(sympy.factorint(node.base.p)) if node.base.is_Rational else 0)
                     count += len(sympy.factorint(node.base.q)) if node.base.is_Rational else 0
             elif node.is_Pow:
                 logarithm = sympy.log(node.base)
@@ -186,11 +200,9 @@ class KernelField:
                 half = S.One if isinstance(node, sympy.tan | sympy.cot) else S.Half
                 _collect(exponents, "tan", node.args[0], half)
             elif isinstance(node, sympy.log) and node.args[0].is_Rational:
-                count += len(sympy.factorint(node.args[0].p)) + len(
-                    sympy.factorint(node.args[0].q)
-                )
+                count += len(sympy.factorint(node.args[0].p)) + len(sympy.factorint(node.args[0].q))
             elif node.is_Function:
-                count += 2
+                count += 3
         for (kind, base), values in exponents.items():
             above = reduce(gcd, (int(v.p) for v in values))
             below = reduce(lcm, (int(v.q) for v in values))
@@ -264,11 +276,11 @@ class KernelField:
             return self._logarithm(e.args[0])
         if isinstance(e, sympy.Abs):
             u = self._real(e.args[0])
-            return self._sign(u, e.args[0]) * u
+            return self._sign(u) * u
         if isinstance(e, sympy.sign):
-            return self._sign(self._real(e.args[0]), e.args[0])
+            return self._sign(self._real(e.args[0]))
         if isinstance(e, sympy.Heaviside):
-            sign = self._sign(self._real(e.args[0]), e.args[0])
+            sign = self._sign(self._real(e.args[0]))
             return (self.one + sign) * self.number(S.Half)
         if isinstance(e, sympy.Max | sympy.Min):
             return self._extreme(e)
@@ -277,32 +289,42 @@ class KernelField:
         raise Unsupported(f"no kernel for {type(e).__name__}")
 
     def _real(self, e: sympy.Expr) -> Element:
-        if not e.is_extended_real:
-            raise Unsupported("the absolute value of something that may be complex")
+        # SymPy cannot tell that sqrt(x - 1) is real where the integrand is; what is
+        # claimed about Abs and sign is claimed where their arguments are real
+        if e.is_extended_real is False or e.has(S.ImaginaryUnit):
+            raise Unsupported("the absolute value of something complex")
         return self.convert(e)
 
-    def _sign(self, u: Element, e: sympy.Expr) -> Element:
-        lead = u.numerator.leading_coefficient()
-        negative = lead < 0
-        key = ("sign", u.key if not negative else Element(self, -u.numerator, u.denominator).key)
-        if key not in self._keys:
-            index, kernel = self._allocate(sympy.sign(-e if negative else e))
-            self._keys[key] = kernel
-            self.derivatives[index] = self.zero
-            self.relations[index] = (2, self.context.constant(1), self.context.constant(1))
-        kernel = self._keys[key]
-        return self.zero - kernel if negative else kernel
+    def _sign(self, u: Element) -> Element:
+        """sign(u) for real u, as a product over the factors of u."""
+        constant, factors = _factors(u)
+        value = self.one if constant > 0 else self.zero - self.one
+        for polynomial, power in factors:
+            if power % 2 == 0:
+                continue
+            orientation = self._orientation(polynomial)
+            if orientation:
+                value = value * self.number(sympy.Integer(orientation))
+                continue
+            whole = self._whole(polynomial)
+            key = ("sign", whole.key)
+            if key not in self._keys:
+                index, kernel = self._allocate(sympy.sign(self.to_sympy(whole)))
+                self._keys[key] = kernel
+                self.derivatives[index] = self.zero
+                self.relations[index] = (2, self.context.constant(1), self.context.constant(1))
+            value = value * self._keys[key]
+        return value
 
     def _extreme(self, e: sympy.Expr) -> Element:
         half = self.number(S.Half)
-        best, value = e.args[0], self._real(e.args[0])
+        value = self._real(e.args[0])
         for other in e.args[1:]:
             v = self._real(other)
-            difference = self._sign(value - v, best - other) * (value - v)
+            difference = self._sign(value - v) * (value - v)
             if isinstance(e, sympy.Min):
                 difference = self.zero - difference
             value = (value + v + difference) * half
-            best = type(e)(best, other)
         return value
 
     def _power(self, e: sympy.Expr) -> Element:
@@ -321,7 +343,7 @@ class KernelField:
             for prime, power in sympy.factorint(base.q).items():
                 factors[prime] = factors.get(prime, 0) - power
             for prime, power in factors.items():
-                kernel = self._root(self.number(sympy.Integer(prime)), sympy.Integer(prime))
+                kernel = self._root_kernel(self.number(sympy.Integer(prime)))
                 value = value * kernel ** (power * p * (self._roots // q))
             return value
         if base is S.NegativeOne and q == 2:
@@ -330,17 +352,50 @@ class KernelField:
         return self._root(u, base) ** (p * (self._roots // q))
 
     def _root(self, u: Element, base: sympy.Expr) -> Element:
-        """The principal root of u of the order that all radicals of the field share."""
-        content = _content(u.numerator)
-        if content != 1 and not u.numerator.is_constant():
-            # the root of c*u for c > 0 is that of c times that of u
-            number = sympy.Rational(int(content.p), int(content.q))
-            u = Element(self, u.numerator / content, u.denominator)
-            return self._radical(number, 1, self._roots) * self._root(u, base / number)
+        """The principal root of u of the order that all radicals of the field share.
+
+        Factors that are positive on the real domain are taken out, which is exact:
+        (p*w)**(1/q) = p**(1/q) * w**(1/q) for p > 0.
+        """
         key = ("root", u.key)
         if key not in self._keys:
+            self._keys[key] = self._split_root(u, base)
+        return self._keys[key]
+
+    def _split_root(self, u: Element, base: sympy.Expr) -> Element:
+        constant, factors = _factors(u)
+        value = self._radical(sympy.Rational(int(abs(constant.p)), int(constant.q)), 1, self._roots)
+        negative = constant < 0
+        above, below = self.context.constant(1), self.context.constant(1)
+        for polynomial, power in factors:
+            orientation = self._orientation(polynomial)
+            if orientation:
+                negative ^= orientation < 0 and power % 2 == 1
+                value = value * self._root_kernel(self._whole(polynomial * orientation)) ** power
+            elif self._roots == 2 and power % 2 == 0:
+                size = self._whole(polynomial)
+                value = value * (self._sign(size) * size) ** (power // 2)
+            elif self._roots == 2:
+                # sqrt(p**(2*k + 1)) = |p|**k * sqrt(p) for real p
+                size = self._whole(polynomial)
+                value = value * (self._sign(size) * size) ** (power // 2)
+                above = above * polynomial
+            elif power > 0:
+                above = above * polynomial**power
+            else:
+                below = below * polynomial**-power
+        rest = Element(self, -above if negative else above, below)
+        if rest.numerator == 1 and rest.denominator.is_one():
+            return value
+        if rest.numerator == -1 and rest.denominator.is_one() and self._roots == 2:
+            return value * self._imaginary_unit()
+        return value * self._root_kernel(rest)
+
+    def _root_kernel(self, u: Element) -> Element:
+        key = ("kernel", u.key)
+        if key not in self._keys:
             order = self._roots
-            index, kernel = self._allocate(sympy.Pow(base, sympy.Rational(1, order)))
+            index, kernel = self._allocate(sympy.Pow(self.to_sympy(u), sympy.Rational(1, order)))
             self._keys[key] = kernel
             self.relations[index] = (order, u.numerator, u.denominator)
             slope = self.derivative(u)
@@ -349,9 +404,68 @@ class KernelField:
             self.derivatives[index] = slope
         return self._keys[key]
 
+    def _whole(self, polynomial: fmpq_mpoly) -> Element:
+        return Element(self, polynomial, self.context.constant(1))
+
+    def _orientation(self, polynomial: fmpq_mpoly) -> int:
+        """The sign of ``polynomial`` on the real domain; 0 when it varies or is not known."""
+        key = ("orientation", str(polynomial))
+        if key not in self._signs:
+            self._signs[key] = self._find_orientation(polynomial)
+        return self._signs[key]
+
+    def _find_orientation(self, polynomial: fmpq_mpoly) -> int:
+        table: dict[int, float] = {}
+        for exponents, value in polynomial.to_dict().items():
+            size = float(int(value.p)) / float(int(value.q))
+            for index, power in enumerate(exponents[1:], start=1):
+                if power:
+                    number = self._value_of(index)
+                    if number is None:
+                        return 0
+                    size *= number ** int(power)
+            degree = int(exponents[0])
+            table[degree] = table.get(degree, 0.0) + size
+        highest = max(table)
+        coefficients = [table.get(k, 0.0) for k in range(highest, -1, -1)]
+        if highest > MAX_DEGREE or not np.isfinite(coefficients).all():
+            return 0
+        roots = np.roots(coefficients)
+        # a double root would look like a pair that is almost real
+        near = np.abs(roots.imag) < 1e-6 * (1 + np.abs(roots))
+        axis = np.unique(roots.real[near])
+        gaps = (axis[1:] + axis[:-1]) / 2
+        points = [np.array([0.0]), axis - 1, axis + 1, gaps]
+        for distance in (1e-2, 1e-4):
+            points += [axis - distance * (1 + abs(axis)), axis + distance * (1 + abs(axis))]
+        points.append(GRID)
+        at = np.unique(np.concatenate(points))
+        if axis.size:
+            at = at[np.abs(at[:, None] - axis[None, :]).min(axis=1) > 1e-7]
+            if self.is_real is None:
+                return 0
+            at = at[self.is_real(at)]
+            if not at.size:
+                return 0
+        signs = np.sign(np.polyval(coefficients, at))
+        return int(signs[0]) if np.all(signs == signs[0]) else 0
+
+    def _value_of(self, index: int) -> float | None:
+        """The value of a kernel that is a real number."""
+        expression = self.expressions.get(index)
+        if expression is None or expression.free_symbols:
+            return None
+        try:
+            return float(expression)
+        except TypeError:
+            return None
+
     def _exponential(self, exponent: sympy.Expr) -> Element:
         value = self.one
         for coefficient, base in _linear(exponent):
+            if isinstance(base, InverseHyperbolicFunction):
+                value = value * self._exponential(coefficient * _as_logarithm(base))
+                continue
             if isinstance(base, sympy.log):
                 if coefficient.is_Integer:
                     value = value * self.convert(base.args[0]) ** int(coefficient)
@@ -362,7 +476,7 @@ class KernelField:
                 else:
                     raise Unsupported("a root of an order that was not foreseen")
                 continue
-            unit, kernel = self._unit("exp", base, coefficient, lambda u: sympy.exp(u))
+            unit, kernel = self._unit("exp", base, coefficient, sympy.exp)
             value = value * kernel**unit
         return value
 
@@ -394,7 +508,7 @@ class KernelField:
                     raise Unsupported("an angle whose tangent is no radical")
                 part = self.convert(constant)
             else:
-                multiple, kernel = self._unit("tan", base, coefficient, lambda u: sympy.tan(u))
+                multiple, kernel = self._unit("tan", base, coefficient, sympy.tan)
                 part = self._multiple_angle(kernel, multiple)
             total = (total + part) / (self.one - total * part)
         return total
@@ -589,6 +703,18 @@ def _collect(
         table.setdefault((kind, base), []).append(coefficient * weight)
 
 
+def _as_logarithm(e: sympy.Expr) -> sympy.Expr:
+    """An inverse hyperbolic function by its definition, principal values included."""
+    u = e.args[0]
+    if isinstance(e, sympy.acoth | sympy.acsch | sympy.asech):
+        u = 1 / u
+    if isinstance(e, sympy.atanh | sympy.acoth):
+        return sympy.log(1 + u) / 2 - sympy.log(1 - u) / 2
+    if isinstance(e, sympy.asinh | sympy.acsch):
+        return sympy.log(u + sympy.sqrt(u**2 + 1))
+    return sympy.log(u + sympy.sqrt(u - 1) * sympy.sqrt(u + 1))
+
+
 def _linear(expression: sympy.Expr) -> list[tuple[sympy.Rational, sympy.Expr]]:
     """``expression`` as rational multiples of terms."""
     pairs = []
@@ -599,6 +725,14 @@ def _linear(expression: sympy.Expr) -> list[tuple[sympy.Rational, sympy.Expr]]:
     return pairs
 
 
+def _factors(u: Element) -> tuple[fmpq, list[tuple[fmpq_mpoly, int]]]:
+    """Constant and irreducible factors with exponents, negative for the denominator."""
+    above, top = u.numerator.factor()
+    below, bottom = u.denominator.factor()
+    factors = [(p, int(e)) for p, e in top] + [(p, -int(e)) for p, e in bottom]
+    return fmpq(above) / fmpq(below), factors
+
+
 def _content(polynomial: fmpq_mpoly) -> fmpq:
     """The positive gcd of the coefficients."""
     above, below = 0, 1
@@ -606,4 +740,3 @@ def _content(polynomial: fmpq_mpoly) -> fmpq:
         above = gcd(above, int(value.p))
         below = lcm(below, int(value.q))
     return fmpq(above or 1, below)
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 from flint import fmpq, fmpq_mpoly
 
-from service.integration.kernels import Element, KernelField
+from service.integration.kernels import Element, KernelField, RealTest
 
 
 def solve(
@@ -14,6 +14,7 @@ def solve(
     variable: sympy.Symbol,
     *,
     deadline: float,
+    is_real: RealTest | None = None,
 ) -> list[sympy.Expr] | None:
     """Constants c with sum(c[i] * D(derivands[i])) = integrand, or None.
 
@@ -23,7 +24,9 @@ def solve(
     Raises :class:`Unsupported` and :class:`OutOfTime` as the field does.
     """
     count = len(derivands)
-    field = KernelField([integrand, *derivands], variable, deadline=deadline, tags=count + 1)
+    field = KernelField(
+        [integrand, *derivands], variable, deadline=deadline, tags=count + 1, is_real=is_real
+    )
     elements = [field.derivative(field.convert(e)) for e in derivands]
     elements.append(field.convert(integrand))
     combined = field.reduce(_over_common_denominator(elements, field))
@@ -63,30 +66,31 @@ def _equations(combined: fmpq_mpoly, field: KernelField, count: int) -> list[lis
     ]
 
 
-def _eliminate(
-    rows: list[list[Element]], field: KernelField, count: int
-) -> list[Element] | None:
+def _eliminate(rows: list[list[Element]], field: KernelField, count: int) -> list[Element] | None:
     """Gauss–Jordan elimination; unknowns left free are zero."""
     pivots: dict[int, list[Element]] = {}
-    for row in sorted(rows, key=lambda r: sum(len(e.numerator) for e in r)):
-        for column, pivot in pivots.items():
-            if row[column].numerator != 0:
-                factor = row[column]
-                row = [a - factor * b for a, b in zip(row, pivot, strict=True)]
-        column = next((j for j in range(count) if not row[j].is_zero), None)
+    for equation in sorted(rows, key=lambda r: sum(len(e.numerator) for e in r)):
+        left = equation
+        for known, pivot in pivots.items():
+            left = _clear(left, known, pivot)
+        column = next((j for j in range(count) if not left[j].is_zero), None)
         if column is None:
-            if not row[count].is_zero:
+            if not left[count].is_zero:
                 return None
             continue
-        row = [e / row[column] if j != column else field.one for j, e in enumerate(row)]
-        row = [field.zero if e.is_zero else e for e in row]
-        for other, pivot in pivots.items():
-            if pivot[column].numerator != 0:
-                factor = pivot[column]
-                pivots[other] = [a - factor * b for a, b in zip(pivot, row, strict=True)]
-        pivots[column] = row
+        new = [
+            field.one if j == column else field.zero if e.is_zero else e / left[column]
+            for j, e in enumerate(left)
+        ]
+        pivots = {known: _clear(pivot, column, new) for known, pivot in pivots.items()}
+        pivots[column] = new
     if not pivots and count:
         return None
     return [pivots[j][count] if j in pivots else field.zero for j in range(count)]
 
 
+def _clear(row: list[Element], column: int, pivot: list[Element]) -> list[Element]:
+    factor = row[column]
+    if factor.numerator == 0:
+        return row
+    return [a - factor * b for a, b in zip(row, pivot, strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from typing import Final
 
 import sympy
@@ -31,7 +32,7 @@ def coefficients(
     integrand: Tree,
     variable: str,
     terms: list[Term],
-    columns: list[Column],
+    columns: Sequence[Column],
     samples: Samples,
     deadline: float,
 ) -> list[sympy.Expr] | None:
@@ -56,7 +57,7 @@ def _solve(
     integrand: Tree,
     variable: str,
     terms: list[Term],
-    columns: list[Column],
+    columns: Sequence[Column],
     samples: Samples,
     deadline: float,
 ) -> list[acb] | None:
@@ -172,5 +173,7 @@ def _combination(x: arb, basis: list[sympy.Expr]) -> sympy.Expr | None:
     row = [int(reduced[0, j]) for j in range(size + 1)]
     if row[0] == 0 or max(abs(v) for v in row).bit_length() > bits // (size + 1):
         return None
-    total = sum((sympy.Integer(c) * b for c, b in zip(row[1:size], basis, strict=True)), sympy.S.Zero)
+    total = sum(
+        (sympy.Integer(c) * b for c, b in zip(row[1:size], basis, strict=True)), sympy.S.Zero
+    )
     return -total / row[0]

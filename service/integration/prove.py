@@ -1,0 +1,83 @@
+"""Proof that F' = f."""
+
+from __future__ import annotations
+
+import time
+
+import sympy
+
+from service.integration.agreement import DIGITS, POINTS, compare
+from service.integration.domain import real_test
+from service.integration.kernels import KernelField, OutOfTime, RealTest, Unsupported
+from service.verification.convert import ConversionError, from_sympy, to_sympy
+from service.verification.equivalence import Verdict, prove_equal
+from tokenizer.tree import Tree
+
+KERNELS = "derivative reduced to the integrand in a field of kernels"
+NUMERIC = f"derivative equals the integrand to {DIGITS} digits at {POINTS} points"
+
+
+def prove_antiderivative(
+    integrand: Tree, variable: str, antiderivative: Tree, deadline_s: float
+) -> Verdict:
+    """Whether ``antiderivative`` has the derivative ``integrand``, in ``deadline_s`` seconds.
+
+    Numbers refute first; then exact arithmetic in kernels, then the general proof of
+    equality. ``numeric`` when only the numbers agree.
+    """
+    deadline = time.monotonic() + deadline_s
+    agreement = compare(integrand, antiderivative, variable)
+    if agreement.status == "differs":
+        return Verdict("refuted", "derivative differs from the integrand at a point", ())
+    notes = () if agreement.real else ("complex-valued on a part of the real domain",)
+    try:
+        f, big = to_sympy(integrand), to_sympy(antiderivative)
+    except (ConversionError, RecursionError):
+        return Verdict("undecided", "no symbolic form", ())
+    x = sympy.Symbol(variable, real=True)
+    try:
+        if derivative_is(big, f, x, deadline, real_test(integrand, variable)):
+            return Verdict("proved", KERNELS, notes)
+    except Unsupported:
+        pass
+    except OutOfTime:
+        return _numeric(agreement.status, notes)
+    rest = deadline - time.monotonic()
+    if rest > 0 and agreement.status == "agrees":
+        verdict = _general(f, big, x, rest)
+        if verdict is not None:
+            return Verdict("proved", verdict.method, (*notes, *verdict.assumptions))
+    return _numeric(agreement.status, notes)
+
+
+def derivative_is(
+    antiderivative: sympy.Expr,
+    integrand: sympy.Expr,
+    variable: sympy.Symbol,
+    deadline: float,
+    is_real: RealTest | None = None,
+) -> bool:
+    """Exact test in a field of kernels; False when it does not settle the question.
+
+    Raises :class:`Unsupported` and :class:`OutOfTime`.
+    """
+    field = KernelField([antiderivative, integrand], variable, deadline=deadline, is_real=is_real)
+    difference = field.derivative(field.convert(antiderivative)) - field.convert(integrand)
+    return difference.is_zero
+
+
+def _general(
+    integrand: sympy.Expr, antiderivative: sympy.Expr, x: sympy.Symbol, rest: float
+) -> Verdict | None:
+    try:
+        slope = from_sympy(antiderivative.diff(x))
+        verdict = prove_equal(slope, from_sympy(integrand), deadline=rest)
+    except (ConversionError, RecursionError):
+        return None
+    return verdict if verdict.status == "proved" else None
+
+
+def _numeric(status: str, notes: tuple[str, ...]) -> Verdict:
+    if status == "agrees":
+        return Verdict("numeric", NUMERIC, notes)
+    return Verdict("undecided", "neither proved nor refuted", ())
