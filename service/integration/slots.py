@@ -17,9 +17,9 @@ Log slots
     for biquadratic and palindromic quartics and for u**3 - c.
     ``log(u + Y)``, Y a product of square roots whose square is quadratic in u, stands for
     the primitive of du/Y.
-    ``log(Y / q)``, q a polynomial in x, stands for the primitives of x**k/(q_i*Y), k < deg q_i,
-    for each factor q_i of q. With Y the n-th root of a linear function it is
-    ``log(q)`` as a polynomial in Y.
+    ``log(Y / q)``, q and Y**2 polynomials in one kernel u, stands for the primitives of
+    u**k/(q_i*Y) du, k < deg q_i, for each factor q_i of q. With Y the n-th root of a linear
+    function of u it is ``log(q)`` as a polynomial in Y.
 
 The integrals behind them are tables' standard ones (Gradshteyn & Ryzhik 2.1, 2.2).
 """
@@ -218,8 +218,8 @@ def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
     if argument.head == "div":
         radicals = _radicals(argument.args[0])
         below = to_sympy(argument.args[1])
-        if radicals is not None and below.is_polynomial(x) and below.has(x):
-            yield from _pole_primitives(radicals, below, x)
+        if radicals is not None and below.has(x):
+            yield from _over_root(radicals, below, x)
             return
     if argument.head in ("add", "sub"):
         radicals = _radicals(argument.args[1])
@@ -266,10 +266,44 @@ def _sqrt(value: sympy.Expr) -> sympy.Expr:
     return root.subs({dummy: s for s, dummy in positive.items()})
 
 
+def _over_root(
+    radicals: list[tuple[sympy.Expr, int]], below: sympy.Expr, x: sympy.Symbol
+) -> Iterator[sympy.Expr]:
+    """Primitives of u**k/(q*Y) du, Y the product of ``radicals``, in the kernel u they share."""
+    inside = sympy.Mul(*(r for r, _ in radicals))
+    if inside.is_polynomial(x) and below.is_polynomial(x):
+        yield from _pole_primitives(radicals, below, x)
+        n = gcd(*(k[0] for k, _ in sympy.Poly(inside, x).terms()))
+        below = sympy.Poly(below, x)
+        if n > 1 and below.is_monomial:
+            below = sympy.Poly(x**n, x)
+        if n > 1 and all(k[0] % n == 0 for k, _ in below.terms()):
+            v = sympy.Dummy("v", real=True)
+            lowered = [(_lower(r, x, n, v), index) for r, index in radicals]
+            for e in _pole_primitives(lowered, _lower(below.as_expr(), x, n, v), v):
+                yield e.subs(v, x**n)
+        return
+    mark = sympy.Dummy("mark")
+    combined = below + sum(mark ** (i + 1) * r for i, (r, _) in enumerate(radicals))
+    for u, value, inner in _kernels(combined, x):
+        rows = [sympy.expand(inner).coeff(mark, i) for i in range(len(radicals) + 1)]
+        if all(row.is_polynomial(u) for row in rows):
+            lowered = [(r, index) for r, (_, index) in zip(rows[1:], radicals, strict=True)]
+            for e in _pole_primitives(lowered, rows[0], u):
+                yield e.subs(u, value)
+
+
+def _lower(e: sympy.Expr, x: sympy.Symbol, n: int, v: sympy.Symbol) -> sympy.Expr:
+    """``e``, a polynomial in x**n, as a polynomial in v = x**n."""
+    return sympy.Poly({(k[0] // n,): c for k, c in sympy.Poly(e, x).terms()}, v).as_expr()
+
+
 def _pole_primitives(
     radicals: list[tuple[sympy.Expr, int]], below: sympy.Expr, x: sympy.Symbol
 ) -> Iterator[sympy.Expr]:
     inside = sympy.expand(sympy.Mul(*(r for r, _ in radicals)))
+    if not (inside.has(x) and below.has(x)):
+        return
     if len(radicals) == 1 and sympy.degree(inside, x) == 1:
         radicand, index = radicals[0]
         u = sympy.Dummy("u", real=True)
@@ -344,15 +378,8 @@ def _polynomial_slot(e: sympy.Expr, x: sympy.Symbol) -> Iterator[sympy.Expr]:
     if e.is_polynomial(x):
         for n in _powers(e, x):
             u = sympy.Dummy("u", real=True)
-            inner = e if n == 1 else sympy.Poly(e, x).as_expr().subs(x, u ** sympy.Rational(1, n))
-            if n != 1:
-                inner = sympy.Poly({(k[0] // n,): v for k, v in sympy.Poly(e, x).terms()}, u)
-                for q, _ in sympy.factor_list(inner.as_expr())[1]:
-                    if q.has(u):
-                        yield from (c.subs(u, x**n) for c in factor_primitives(q, u))
-            else:
-                for q, _ in _factor_list(e, x):
-                    yield from factor_primitives(q, x)
+            for q, _ in _factor_list(_lower(e, x, n, u), u):
+                yield from (c.subs(u, x**n) for c in factor_primitives(q, u))
         return
     for u, value, inner in _kernels(e, x):
         numerator, denominator = sympy.fraction(sympy.together(inner))
@@ -382,12 +409,19 @@ def _kernels(
             if inner is not None and not inner.has(x):
                 yield u, sympy.tan(angle), inner
         return
+    if hyperbolic and all(isinstance(f, sympy.tanh | sympy.coth) for f in hyperbolic):
+        argument = _common_argument([f.args[0] for f in hyperbolic], x)
+        value = sympy.tanh(argument)
+        inner = e.subs(sympy.coth(argument), 1 / value).subs(value, u)
+        if not inner.has(x):
+            yield u, value, inner
+            return
     if hyperbolic:
-        arguments = [f.args[0] for f in hyperbolic] + [f.exp for f in exponentials]
+        arguments = [f.args[0] for f in hyperbolic] + [_exponent(f) for f in exponentials]
         argument = _common_argument(arguments, x)
-        rewritten = sympy.expand(e.rewrite(sympy.exp))
-        inner = rewritten.replace(
-            lambda f: _is_exponential(f, x), lambda f: u ** sympy.cancel(f.exp / argument)
+        inner = e.rewrite(sympy.exp).replace(
+            lambda f: _is_exponential(f, x),
+            lambda f: u ** sympy.cancel(_exponent(f) / argument),
         )
         if not inner.has(x):
             yield u, sympy.exp(argument), inner
