@@ -28,8 +28,8 @@ Kind = Literal[
     "integral",  # ∫ and \int
     "differential",  # tree: the variable x of dx
     "partial",  # ∂
-    "cases",  # opens rows of value & condition
-    "row",  # \\ between rows
+    "column",  # & between value and condition, inside the brackets of cases
+    "row",  # \\ between rows of cases
     "end",
 ]
 

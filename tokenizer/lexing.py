@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
-from typing import Final
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters
 
 from tokenizer.refusals import unexpected_character
 
-GRAMMARS: Final = ("text", "latex")
-
-
 @cache
 def _lexer(syntax: str) -> Lark:
-    grammar = resources.files("tokenizer").joinpath(f"{syntax}.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer="basic")
+    return Lark.open_from_package("tokenizer", f"{syntax}.lark", parser="lalr", lexer="basic")
 
 
 def lex(syntax: str, source: str) -> list[Token]:

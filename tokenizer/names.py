@@ -45,8 +45,8 @@ GREEK: Final[dict[str, str]] = {
     "Ω": "Omega",  # ohm sign
 }
 
-#: English names of Greek letters; ``pi`` is the constant.
-GREEK_NAMES: Final = frozenset(GREEK.values()) - {"pi"}
+#: English names of Greek letters and two more of TeX's; ``pi`` is the constant.
+GREEK_NAMES: Final = frozenset((*GREEK.values(), "hbar", "ell")) - {"pi"}
 
 #: Spelling -> constant leaf. ``E`` and ``e`` give way to a declared name.
 CONSTANTS: Final[dict[str, Tree]] = {
@@ -72,7 +72,8 @@ _INNER: Final = tuple(
 )
 _LOOSE_ALONE: Final = 3
 _LOOSE_BESIDE_WORDS: Final = 2
-_CANONICAL: Final = re.compile(r"[A-Za-z]+[0-9]*(?:_[A-Za-z0-9]+)*\Z")
+#: A canonical name: letters, digits, subscripts.
+CANONICAL: Final = re.compile(r"[A-Za-z]+[0-9]*(?:_[A-Za-z0-9]+)*\Z")
 _SUBSCRIPTS: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _BRACED: Final = re.compile(r"\{([^{}]*)\}")
 _UPRIGHT: Final = re.compile(r"\\(?:mathrm|mathit|operatorname|text|mathsf|mathbf)\s*\{([^{}]*)\}")
@@ -171,7 +172,7 @@ def parse_name(source: str) -> str:
     text = "".join(GREEK.get(character, character) for character in text.replace("\\", ""))
     text = canonical_subscripts(text)
     name = "lambda" if text == "lamda" else text
-    if not _CANONICAL.match(name):
+    if not CANONICAL.match(name):
         raise ParseError(
             f"{source!r:.60} is not a name",
             position=0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from tokenizer import text
+from tokenizer import latex, text
 from tokenizer.errors import ParseError
 from tokenizer.limits import DEFAULT_LIMITS, Limits
 from tokenizer.names import parse_name, plain_characters
@@ -65,7 +65,9 @@ def _parse(source: str, syntax: Syntax, variables: Collection[str], limits: Limi
             "the input is empty", position=0, hint="type an expression: x**2", code="empty"
         )
 
-    atoms = text.atomise(plain, declared, limits)
+    if syntax == "auto":
+        syntax = detect(plain)
+    atoms = (latex if syntax == "latex" else text).atomise(plain, declared, limits)
     structure = Structure(atoms, len(source), declared, limits)
     tree = structure.expression()
     if structure.atom.kind != "end":

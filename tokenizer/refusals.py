@@ -9,7 +9,11 @@ from typing import Final
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS
 
-_DEGREES: Final = ("degrees are not supported", "use radians: x*pi/180 for x degrees", "degrees")
+_DEGREES: Final = (
+    "degrees are not supported",
+    "angles are in radians: write x*pi/180 for x degrees",
+    "degrees",
+)
 _STRING: Final = ("quotes are not part of an expression", "type the expression bare", "forbidden")
 _CODE: Final = "only mathematics is read here, nothing is ever evaluated as code"
 
@@ -47,6 +51,12 @@ def unexpected_character(source: str, position: int) -> ParseError:
         else:
             message = f"{character!r} is not understood here"
             hint = "names are Latin or Greek letters; operators are + - * / ^ and !"
+    return ParseError(message, position=position, hint=hint, code=code)
+
+
+def degrees(position: int) -> ParseError:
+    """The refusal of a degree sign."""
+    message, hint, code = _DEGREES
     return ParseError(message, position=position, hint=hint, code=code)
 
 

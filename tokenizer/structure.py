@@ -48,7 +48,7 @@ CONDITIONS: Final = frozenset((*RELATIONS, "And", "Or", "boolean"))
 
 #: Kinds of atoms that begin an operand, and so an implicit factor.
 _OPERANDS: Final = frozenset(
-    "number symbol constant boolean function open radical fraction binomial cases".split()
+    "number symbol constant boolean function open radical fraction binomial".split()
 )
 #: Operands that join the argument of a function written without parentheses.
 _SIMPLE: Final = frozenset("number symbol constant radical fraction".split())
@@ -291,7 +291,7 @@ class Structure:
                 self._refuse_call(atom)
             return atom.tree
         if kind == "open":
-            return self.group()
+            return self.cases() if atom.text == "cases" else self.group()
         if kind == "function":
             return self.function()
         if kind == "operator" and atom.text in "+-":
@@ -317,8 +317,6 @@ class Structure:
             first, second = self.group(), self.group()
             head = "div" if kind == "fraction" else "binomial"
             return self.make(head, first, second, position=atom.position)
-        if kind == "cases":
-            return self.cases()
         raise self.unexpected(atom)
 
     def _refuse_call(self, name: Atom) -> None:
@@ -553,4 +551,24 @@ class Structure:
 
     def cases(self) -> Tree:
         """``\\begin{cases} value & condition \\\\ … \\end{cases}``."""
-        raise self.unexpected(self.atom)
+        opening = self.atom
+        self.at += 1
+        self.bars.append(0)
+        flat: list[Tree] = []
+        while self.atom.kind != "close":
+            flat.append(self.number(self.expression(), self.atom.position))
+            self.at += self.is_operator(",")
+            if self.atom.kind != "column":
+                raise self.unexpected(self.atom)
+            self.at += 1
+            self.at += self.is_operator("if")
+            flat.append(self.condition())
+            if self.atom.kind == "row":
+                self.at += 1
+            elif self.atom.kind != "close":
+                raise self.unexpected(self.atom)
+        self.bars.pop()
+        self.expect("close", BRACKETS["cases"])
+        if not flat:
+            raise self.unexpected(opening)
+        return self.checked(call("Piecewise", *flat), opening.position)

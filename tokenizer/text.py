@@ -65,12 +65,11 @@ def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom
         elif kind == "BAR":
             atoms.append(Atom("bar", "|", position))
         elif kind == "SUPERSCRIPT":
-            atoms.append(Atom("superscript", token, position, _superscript(token)))
+            atoms.append(Atom("superscript", token, position, superscript(token)))
         elif kind == "VULGAR":
-            atoms.append(Atom("number", token, position, _vulgar(token)))
+            atoms.append(Atom("number", token, position, vulgar(token)))
         elif kind == "ROOT":
-            index_tree = integer(_ROOTS[token]) if token in _ROOTS else None
-            atoms.append(Atom("radical", token, position, index_tree))
+            atoms.append(Atom("radical", token, position, root_index(token)))
         elif kind == "INFINITY":
             atoms.append(Atom("constant", token, position, CONSTANTS["oo"]))
         elif kind == "INTEGRAL":
@@ -89,8 +88,13 @@ def _name(token: Token, position: int, words: Words, applied: bool, limits: Limi
     suffix = digits + canonical_subscripts(subscripts)
     if name + suffix in words.declared:
         return [Atom("symbol", name + suffix, position, leaf(name + suffix))]
-    if name in ("int", "integral") and not suffix:
-        return [Atom("integral", name, position)]
+    if name in ("int", "integral") and not digits:
+        sign = Atom("integral", name, position)
+        if not subscripts:
+            return [sign]
+        lower = suffix[1:]
+        at = position + len(letters)
+        return [sign, Atom("operator", "_", at), *_bound(lower, at + 1, words, limits)]
     atoms = words.atoms(name, position, applied=applied and not suffix)
     if not suffix:
         return atoms
@@ -127,21 +131,31 @@ def _name(token: Token, position: int, words: Words, applied: bool, limits: Limi
     rest = subscripts[end:].strip("{}_")
     written = subscripts[base.start(1) : end].strip("{}_")
     at = after + base.start(1)
-    if written.isdigit():
-        atom = Atom("number", written, at, number(written, at, limits))
-    else:
-        atom = Atom("symbol", written, at, leaf(written))
     tail = words.atoms(rest, after + end) if rest else []
-    return [*before, last, Atom("operator", "_", after), atom, *tail]
+    written_base = _bound(written, at, words, limits)
+    return [*before, last, Atom("operator", "_", after), *written_base, *tail]
 
 
-def _superscript(token: str) -> Tree:
+def _bound(written: str, position: int, words: Words, limits: Limits) -> list[Atom]:
+    if written.isdigit():
+        return [Atom("number", written, position, number(written, position, limits))]
+    return words.atoms(written, position)
+
+
+def root_index(sign: str) -> Tree | None:
+    """The index of one of the signs √ ∛ ∜; None for 2."""
+    return integer(_ROOTS[sign]) if sign in _ROOTS else None
+
+
+def superscript(token: str) -> Tree:
+    """The exponent that raised signs such as ``⁻¹²`` stand for."""
     text = unicodedata.normalize("NFKC", token).replace("\u2212", "-")
     digits = text.lstrip("+-")
     exponent = symbol(digits) if digits == "n" else integer(int(digits))
     return call("neg", exponent) if text.startswith("-") else exponent
 
 
-def _vulgar(token: str) -> Tree:
+def vulgar(token: str) -> Tree:
+    """The fraction that a sign such as ``½`` stands for."""
     numerator, denominator = unicodedata.normalize("NFKC", token).split("\u2044")
     return call("div", integer(int(numerator)), integer(int(denominator)))

@@ -9,7 +9,7 @@ from tokenizer.atoms import Atom
 from tokenizer.errors import ParseError
 from tokenizer.functions import UNSUPPORTED
 from tokenizer.names import CONSTANTS, GREEK_NAMES, KEYWORDS, leaf, split
-from tokenizer.refusals import unknown_function
+from tokenizer.refusals import degrees, unknown_function
 from tokenizer.tree import Tree
 
 #: Letters that dx is likely to mean a differential with, where no integral says so.
@@ -46,6 +46,8 @@ class Words:
                 hint="type one expression, such as x**2 + sin(x)",
                 code="keyword",
             )
+        if run == "deg" and run not in self.declared:
+            raise degrees(position)
         if run in UNSUPPORTED and applied and run not in self.declared:
             raise unknown_function(run, position)
         variable = self._differential(run)

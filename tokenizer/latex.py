@@ -1,0 +1,502 @@
+"""The LaTeX syntax: a source to atoms.
+
+TeX commands take their arguments without parentheses, a group ``{…}`` or one
+single sign: ``\\frac12x`` is one half times x. A first pass finds the arguments
+that are not groups, a second emits atoms with a group around each of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from lark import Token
+
+from tokenizer.atoms import BRACKETS, Atom, Kind
+from tokenizer.errors import ParseError
+from tokenizer.functions import FUNCTIONS, UNSUPPORTED
+from tokenizer.lexing import lex
+from tokenizer.limits import Limits
+from tokenizer.names import (
+    CANONICAL,
+    CONSTANTS,
+    GREEK,
+    GREEK_NAMES,
+    KEYWORDS,
+    canonical_subscripts,
+    leaf,
+)
+from tokenizer.numbers import number
+from tokenizer.refusals import degrees, unexpected_character, unknown_function
+from tokenizer.text import OPERATORS, root_index, superscript, vulgar
+from tokenizer.tree import Tree
+from tokenizer.words import Words
+
+_OPENING: Final = {
+    "OPEN": "(",
+    "LBRACKET": "[",
+    "LBRACE": "{",
+    "VISIBLE_LBRACE": "\\{",
+    "LBAR": "|",
+    "LFLOOR": "⌊",
+    "LCEIL": "⌈",
+}
+_CLOSING: Final = {
+    "CLOSE": ")",
+    "RBRACKET": "]",
+    "RBRACE": "}",
+    "VISIBLE_RBRACE": "\\}",
+    "RBAR": "|",
+    "RFLOOR": "⌋",
+    "RCEIL": "⌉",
+}
+#: What may follow \left and \right -> the bracket it is; bars turn to face inwards.
+_DELIMITERS: Final = {
+    **{sign: sign for sign in "()[]|."},
+    "\\{": "\\{",
+    "\\lbrace": "\\{",
+    "\\}": "\\}",
+    "\\rbrace": "\\}",
+    "\\vert": "|",
+    "\\lvert": "|",
+    "\\rvert": "|",
+    "\\lfloor": "⌊",
+    "\\rfloor": "⌋",
+    "\\lceil": "⌈",
+    "\\rceil": "⌉",
+}
+_ARGUMENTS: Final = {"FRACTION": 2, "BINOMIAL": 2, "RADICAL": 1}
+_UPRIGHT: Final = re.compile(r"\\([a-z]+)\*?\s*\{?([^{}]*)\}?\Z")
+#: Tokens that are one atom of their own.
+_SIGNS: Final[dict[str, Kind]] = {
+    "FRACTION": "fraction",
+    "RADICAL": "radical",
+    "BINOMIAL": "binomial",
+    "INTEGRAL": "integral",
+    "PARTIAL": "partial",
+    "ROW": "row",
+    "COLUMN": "column",
+}
+_COMMANDS: Final = sorted({*GREEK_NAMES, *FUNCTIONS, "frac", "sqrt", "int", "cdot", "times", "pi"})
+_UNSUPPORTED: Final = {
+    "sum": "sums are not supported",
+    "prod": "products over an index are not supported",
+    "lim": "limits are not supported",
+    "iint": "double integrals are not supported",
+    "iiint": "triple integrals are not supported",
+    "oint": "contour integrals are not supported",
+    "pm": "± stands for two expressions; send each sign on its own",
+    "mp": "∓ stands for two expressions; send each sign on its own",
+    "prime": "primes are not supported; write \\frac{d}{dx} f",
+    "over": "\\over is not supported; write \\frac{a}{b}",
+    "choose": "\\choose is not supported; write \\binom{n}{k}",
+    "lg": "\\lg may mean base 10 or base 2; write \\log_{10} or \\log_{2}",
+}
+_SUBSCRIPT_PARTS: Final = frozenset("LETTERS NUMBER GREEK UPRIGHT COMMAND ESCAPED".split())
+
+
+def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom]:
+    """The atoms of ``source``; raises :class:`ParseError`."""
+    tokens = lex("latex", source)
+    return _Emitter(tokens, len(source), declared, limits).emit()
+
+
+class _Emitter:
+    """Two passes over the tokens of one source: find the arguments, emit the atoms."""
+
+    def __init__(
+        self, tokens: Sequence[Token], length: int, declared: Collection[str], limits: Limits
+    ) -> None:
+        self.tokens = tokens
+        self.length = length
+        self.limits = limits
+        self.words = Words(declared, integral=any(token.type == "INTEGRAL" for token in tokens))
+        self.atoms: list[Atom] = []
+        self.partner = self._match_groups()
+        # a place is a token and how many of its characters lie before
+        self.opens: Counter[int] = Counter()
+        self.closes: Counter[tuple[int, int]] = Counter()
+        self.cuts: dict[int, int] = {}  # leading characters, each an argument by itself
+        self.ends: dict[int, tuple[int, int]] = {}
+        self.bounds: set[int] = set()  # every ^ and _ that belongs to an integral sign
+        self._find_arguments()
+
+    # first pass: arguments
+
+    def _match_groups(self) -> dict[int, int]:
+        partner: dict[int, int] = {}
+        stacks: dict[str, list[int]] = {"RBRACE": [], "RBRACKET": []}
+        for index, token in enumerate(self.tokens):
+            if token.type in ("LBRACE", "LBRACKET"):
+                stacks["R" + token.type[1:]].append(index)
+            elif token.type in stacks and stacks[token.type]:
+                partner[stacks[token.type].pop()] = index
+        return partner
+
+    def _find_arguments(self) -> None:
+        bound = -1  # where a bound of an integral may stand
+        for index, token in enumerate(self.tokens):
+            if token.type == "INTEGRAL":
+                bound = index + 1
+            elif token.type in _ARGUMENTS:
+                self._command(index)
+            elif token == "^" or (token == "_" and (index == bound or self._after_log(index))):
+                at, offset = self._script(index, bound=index == bound)
+                if index == bound:
+                    self.bounds.add(index)
+                    bound = at if offset == 0 else -1
+
+    def _after_log(self, index: int) -> bool:
+        return index > 0 and self.tokens[index - 1].rstrip("}").endswith("log")
+
+    def _command(self, index: int, depth: int = 0) -> tuple[int, int]:
+        """The place after the arguments of the command at ``index``."""
+        if index in self.ends:
+            return self.ends[index]
+        kind = self.tokens[index].type
+        at, offset = index + 1, 0
+        if kind == "RADICAL" and at < len(self.tokens):
+            if self.tokens[at].type == "LBRACKET":
+                at = self.partner.get(at, at) + 1
+            if at < len(self.tokens) and self.tokens[at].type in ("OPEN", "LEFT"):
+                return at, 0  # \sqrt(x), as in text
+        for _ in range(_ARGUMENTS[kind]):
+            at, offset = self._argument(index, at, offset, depth)
+        self.ends[index] = at, offset
+        return at, offset
+
+    def _argument(self, command: int, at: int, offset: int, depth: int) -> tuple[int, int]:
+        """The place after the TeX argument that begins ``offset`` characters into token ``at``."""
+        if at >= len(self.tokens):
+            raise self._no_argument(command)
+        token = self.tokens[at]
+        kind = token.type
+        if kind == "LBRACE":
+            return self.partner.get(at, len(self.tokens) - 1) + 1, 0
+        if kind in ("NUMBER", "LETTERS") and token[offset] != ".":
+            self.cuts[at] = offset + 1
+            return (at, offset + 1) if offset + 1 < len(token) else (at + 1, 0)
+        if kind in _ARGUMENTS:
+            if depth >= self.limits.depth:
+                raise ParseError(
+                    f"nested more than {self.limits.depth} levels deep",
+                    position=token.start_pos,
+                    hint="write the arguments in braces, and fewer of them",
+                    code="too-deep",
+                )
+            end = self._command(at, depth + 1)
+            self._wrap(at, end)
+            return end
+        if kind in ("GREEK", "COMMAND", "UPRIGHT", "INFINITY", "PARTIAL", "VULGAR"):
+            if FUNCTIONS.get(token[1:]) is None or token[1:] in GREEK_NAMES:
+                self._wrap(at, (at + 1, 0))
+            return at + 1, 0
+        raise self._no_argument(command)
+
+    def _script(self, index: int, *, bound: bool) -> tuple[int, int]:
+        """The place after what stands at ``^``, or at ``_`` of an integral or a logarithm."""
+        at = index + 1
+        signed = at < len(self.tokens) and self.tokens[at].type in ("PLUS", "MINUS")
+        at += signed
+        if at >= len(self.tokens):
+            raise self._no_argument(index)
+        token = self.tokens[at]
+        if token.type in ("OPEN", "LEFT", "LBAR", "BAR", "ROOT", "VISIBLE_LBRACE"):
+            return at, 0  # x^(2y) is read as in text
+        if token.type == "WORD" or (
+            token.type == "LETTERS"
+            and (token in FUNCTIONS or token in self.words.declared or token == "pi")
+        ):
+            return at + 1, 0
+        if token.type == "NUMBER" and len(token) > 1:
+            if self._after_log(index):
+                return at + 1, 0
+            if not bound or token[1] in "0.":
+                raise ParseError(
+                    f"TeX takes only the first digit of {token} here",
+                    position=token.start_pos,
+                    hint=f"write {self.tokens[index]}{{{token}}}",
+                    code="ambiguous",
+                )
+        end = self._argument(index, at, 0, 0)
+        if signed:
+            self._wrap(at - 1, end)
+        return end
+
+    def _wrap(self, start: int, end: tuple[int, int]) -> None:
+        at, offset = end
+        self.opens[start] += 1
+        self.closes[(at, offset) if offset else (at - 1, len(self.tokens[at - 1]))] += 1
+
+    def _no_argument(self, command: int) -> ParseError:
+        token = self.tokens[command]
+        return ParseError(
+            f"an argument of {token} is missing",
+            position=token.start_pos,
+            hint="arguments stand in braces: \\frac{1}{2}, x^{2}, \\sqrt{x}",
+            code="no-argument",
+        )
+
+    # second pass: atoms
+
+    def emit(self) -> list[Atom]:
+        index = 0
+        while index < len(self.tokens):
+            index = self._emit(index)
+        return self.atoms
+
+    def _put(self, kind: Kind, text: str, position: int, tree: Tree | None = None) -> None:
+        self.atoms.append(Atom(kind, text, position, tree))
+
+    def _emit(self, index: int) -> int:
+        """Emit the token at ``index`` with the groups around it; the index after it."""
+        token = self.tokens[index]
+        position = token.start_pos or 0
+        for _ in range(self.opens[index]):
+            self._put("open", "{", position)
+        cut = self.cuts.get(index, 0)
+        for at in range(cut):
+            self._put("open", "{", position + at)
+            self._letters_or_number(token[at], position + at, index, last=False)
+            self._put("close", "}", position + at)
+            if at + 1 < len(token):
+                self._close(index, at + 1, position + at)
+        after = index + 1
+        if cut == 0:
+            after = self._whole(index, token, position)
+        elif cut < len(token):
+            self._letters_or_number(token[cut:], position + cut, index)
+        self._close(index, len(token), position)
+        return after
+
+    def _close(self, index: int, offset: int, position: int) -> None:
+        for _ in range(self.closes[index, offset]):
+            self._put("close", "}", position)
+
+    def _letters_or_number(
+        self, text: str, position: int, index: int, *, last: bool = True
+    ) -> None:
+        if text.isalpha():
+            self.atoms += self.words.atoms(text, position, applied=last and self._applied(index))
+        else:
+            self._put("number", text, position, number(text, position, self.limits))
+
+    def _applied(self, index: int) -> bool:
+        """Whether a parenthesis opens right after the token at ``index``."""
+        if index + 1 >= len(self.tokens):
+            return False
+        following = self.tokens[index + 1]
+        return following.type == "OPEN" or (following.type == "LEFT" and following[-1] == "(")
+
+    def _whole(self, index: int, token: Token, position: int) -> int:
+        kind = token.type
+        if kind == "UNDERSCORE":
+            return self._subscript(index, position)
+        if kind in ("LEFT", "RIGHT"):
+            return self._delimiter(index, position)
+        if kind in OPERATORS:
+            self._put("operator", OPERATORS[kind], position)
+        elif kind in ("NUMBER", "LETTERS"):
+            self._letters_or_number(token, position, index)
+        elif kind == "WORD":
+            self._put("function", token, position)
+        elif kind == "GREEK":
+            self._named(GREEK[token], position, index)
+        elif kind == "COMMAND":
+            self._named(token[1:], position, index)
+        elif kind == "UPRIGHT":
+            self._upright(token, position, index)
+        elif kind in _OPENING:
+            self._put("open", _OPENING[kind], position)
+        elif kind in _CLOSING:
+            self._put("close", _CLOSING[kind], position)
+        elif kind == "BAR":
+            self._put("bar", "|", position)
+        elif kind == "SUPERSCRIPT":
+            self._put("superscript", token, position, superscript(token))
+        elif kind == "VULGAR":
+            self._put("number", token, position, vulgar(token))
+        elif kind == "ROOT":
+            self._put("radical", token, position, root_index(token))
+        elif kind == "INFINITY":
+            self._put("constant", token, position, CONSTANTS["oo"])
+        elif kind in ("BEGIN", "END"):
+            self._environment(token, position)
+        elif kind == "ESCAPED":
+            raise unexpected_character(token, 1)
+        else:
+            self._put(_SIGNS[kind], "\\sqrt" if kind == "RADICAL" else token, position)
+        return index + 1
+
+    def _named(self, name: str, position: int, index: int) -> None:
+        """A command that is a Greek letter or a function."""
+        applied = self._applied(index)
+        if name == "pi":
+            self._put("constant", name, position, CONSTANTS["pi"])
+        elif name == "Gamma" and applied:
+            self._put("function", "gamma", position)
+        elif name in GREEK_NAMES:
+            if name in UNSUPPORTED and applied:
+                raise unknown_function(name, position)
+            self._put("symbol", name, position, leaf(name))
+        elif name in ("circ", "degree"):
+            raise degrees(position)
+        elif name in _UNSUPPORTED:
+            raise ParseError(_UNSUPPORTED[name], position=position, code="unsupported")
+        elif name in FUNCTIONS:
+            self._put("function", FUNCTIONS[name], position)
+        else:
+            near = difflib.get_close_matches(name[:40], _COMMANDS, n=1, cutoff=0.6)
+            raise ParseError(
+                f"unknown command \\{name:.40}",
+                position=position,
+                hint=f"did you mean \\{near[0]}?" if near else "write it without this command",
+                code="unknown-command",
+            )
+
+    def _upright(self, token: Token, position: int, index: int) -> None:
+        """``\\mathrm{…}``, ``\\operatorname{…}``, ``\\text{…}``: one word or number."""
+        match = _UPRIGHT.match(token)
+        assert match is not None
+        font, content = match[1], match[2].strip().replace("\\_", "_")
+        position += match.start(2)
+        name = canonical_subscripts("".join(GREEK.get(letter, letter) for letter in content))
+        greek = name in GREEK_NAMES
+        if not content or content in (",", "."):
+            return
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", content):
+            self._put("number", content, position, number(content, position, self.limits))
+        elif content in ("if", "for", "when"):
+            self._put("operator", "if", position)
+        elif content in ("otherwise", "else", "True", "False"):
+            value = "False" if content == "False" else "True"
+            self._put("boolean", content, position, Tree("boolean", (), value))
+        elif content in ("and", "or"):
+            self._put("operator", content, position)
+        elif content == "deg":
+            raise degrees(position)
+        elif content in ("e", "i", "pi") and font != "mathit":
+            self._put("constant", content, position, CONSTANTS["I" if content == "i" else content])
+        elif name in FUNCTIONS and (not greek or self._applied(index)):
+            self._put("function", FUNCTIONS[name], position)
+        elif not CANONICAL.match(name) or name in KEYWORDS:
+            raise ParseError(
+                f"{content!r:.40} is not one name",
+                position=position,
+                hint="only a name, a function or a number can stand in \\text or \\mathrm",
+                code="name",
+            )
+        elif len(name) > 1 and self._applied(index) and not greek and not self._declared(name):
+            raise unknown_function(name, position)
+        else:
+            self._put("symbol", name, position, leaf(name))
+
+    def _declared(self, name: str) -> bool:
+        return name in self.words.declared
+
+    def _environment(self, token: Token, position: int) -> None:
+        name = token[token.index("{") + 1 : -1]
+        if name != "cases":
+            raise ParseError(
+                f"the environment {name:.40} is not supported",
+                position=position,
+                hint="a function by cases stands in \\begin{cases} … \\end{cases}",
+                code="unsupported",
+            )
+        if token.type == "BEGIN":
+            self._put("open", "cases", position)
+        else:
+            self._put("close", "end cases", position)
+
+    def _delimiter(self, index: int, position: int) -> int:
+        """``\\left`` or ``\\right``; editors write ``\\left(\\right.`` for a lone ``(``."""
+        token = self.tokens[index]
+        sign = _DELIMITERS[re.sub(r"\\(left|right)\s*", "", token, count=1)]
+        opening = token.type == "LEFT"
+        if opening and index + 1 < len(self.tokens) and self.tokens[index + 1].type == "RIGHT":
+            other = _DELIMITERS[re.sub(r"\\right\s*", "", self.tokens[index + 1], count=1)]
+            if "." in (sign, other) and sign != other:
+                sign = other if sign == "." else sign
+                if sign == "|":
+                    self._put("bar", "|", position)
+                else:
+                    self._put("open" if sign in BRACKETS else "close", sign, position)
+                return index + 2
+        if sign == ".":
+            raise ParseError(
+                "an empty delimiter is not supported here",
+                position=position,
+                hint="give \\left and \\right a bracket each",
+                code="unsupported",
+            )
+        if sign == "|":
+            self._put("open" if opening else "close", "|", position)
+        else:
+            self._put("open" if sign in BRACKETS else "close", sign, position)
+        return index + 1
+
+    def _subscript(self, index: int, position: int) -> int:
+        """Join a subscript to the name before it; the index after the subscript."""
+        before = self.atoms[-1] if self.atoms else None
+        if index in self.bounds or (before is not None and before.kind == "function"):
+            self._put("operator", "_", position)
+            return index + 1
+        at = len(self.atoms) - 1
+        if at >= 2 and self.atoms[at].text == "}" and self.atoms[at - 2].text == "{":
+            at -= 1
+            before = self.atoms[at]
+        named = before is not None and (before.kind == "symbol" or before.text in ("e", "E", "I"))
+        if before is None or not named:
+            raise ParseError(
+                "a subscript belongs right after a name",
+                position=position,
+                hint="write x_{1}; with an exponent x_{1}^{2}",
+                code="subscript",
+            )
+        text, end, rest = self._subscript_text(index + 1, position)
+        name = f"{before.text}_{text}"
+        if not CANONICAL.match(name):
+            raise ParseError(
+                "this subscript is not made of letters and digits",
+                position=position,
+                hint="write x_{1}, x_{max} or A_{BC}",
+                code="subscript",
+            )
+        self.atoms[at] = Atom("symbol", name, before.position, leaf(name))
+        if rest:
+            self.atoms += self.words.atoms(rest, (self.tokens[end - 1].start_pos or 0) + 1)
+        return end
+
+    def _subscript_text(self, at: int, position: int) -> tuple[str, int, str]:
+        """The subscript that begins at token ``at``, the index after it, letters left over."""
+        token = self.tokens[at] if at < len(self.tokens) else None
+        if token is not None and token.type == "LBRACE":
+            end = self.partner.get(at, at)
+            return "".join(map(self._subscript_part, range(at + 1, end))), end + 1, ""
+        if token is None or token.type not in _SUBSCRIPT_PARTS:
+            return "", at + 1, ""
+        if token.type == "LETTERS" and len(token) <= 2:
+            return token[0], at + 1, token[1:]
+        if token.type in ("LETTERS", "NUMBER") and len(token) > 1:
+            raise ParseError(
+                f"TeX takes only the first character of {token:.40} here",
+                position=position,
+                hint=f"write _{{{token:.40}}}",
+                code="ambiguous",
+            )
+        return self._subscript_part(at), at + 1, ""
+
+    def _subscript_part(self, at: int) -> str:
+        token = self.tokens[at]
+        if token.type == "UPRIGHT":
+            match = _UPRIGHT.match(token)
+            assert match is not None
+            return match[2].strip().replace("\\_", "_")
+        if token.type == "COMMAND":
+            return token[1:] if token[1:] in GREEK_NAMES or token[1:] == "pi" else "?"
+        if token.type == "GREEK":
+            return GREEK[token]
+        return "_" if token.type in ("ESCAPED", "UNDERSCORE") else str(token)
