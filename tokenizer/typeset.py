@@ -149,7 +149,8 @@ class _Typesetter:
             return text
         if subscript in GREEK_NAMES and subscript not in _LATIN_LOOKING:
             return f"{text}_{{\\{subscript}}}"
-        return f"{text}_{{{subscript.replace('_', '\\_')}}}"
+        escaped = subscript.replace("_", r"\_")
+        return f"{text}_{{{escaped}}}"
 
     def function_name(self, head: str) -> str:
         return _COMMANDS.get(head) or rf"\operatorname{{{head}}}"
