@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import importlib
 import logging
 import multiprocessing
@@ -326,7 +327,6 @@ def _serve(connection: Connection, memory: int, preload: list[str]) -> None:
     """The life of a worker process."""
     # Ctrl-C reaches the whole foreground group; the parent decides when workers end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(ValueError, OSError):  # not every system has the limit
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -346,15 +346,15 @@ def _answer(message: bytes, memory: int) -> bytes:
     value: Any
     try:
         function, args, lifetime = pickle.loads(message)  # noqa: S301 - from our own parent
-        # should the parent be gone, the kernel ends a hung worker even inside C code
-        signal.setitimer(signal.ITIMER_REAL, lifetime)
+        # should the parent be gone, this ends a hung worker even inside C code
+        faulthandler.dump_traceback_later(lifetime, exit=True)
         value = function(*args)
     except Exception as error:
         if isinstance(error, MemoryError):
             kind = "retire"
         value = _Failure(_portable(error))
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
         kind = "retire"
     try:

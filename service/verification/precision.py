@@ -6,7 +6,8 @@ when it stays the same while the working precision is raised; see :func:`settle`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import mpmath
@@ -24,7 +25,11 @@ DIGITS: Final = (40, 80, 160, 400)
 
 
 class UndefinedError(ArithmeticError):
-    """No finite value at this point, or one that is out of reach."""
+    """No finite value at this point."""
+
+
+class OutOfReachError(UndefinedError):
+    """A value that would take too long, or that there is no rule for: nothing is known about it."""
 
 
 class Evaluator:
@@ -41,6 +46,20 @@ class Evaluator:
 
         ``at`` maps symbols to rationals, or to numbers of this context.
         """
+        return self._values(expr, at)[0]
+
+    def range(self, expr: sympy.Basic, at: Mapping[sympy.Symbol, Any]) -> int:
+        """Decimal digits between the largest and the smallest value met on the way.
+
+        A term that small beside one that large is invisible with fewer digits.
+        """
+        _, memo = self._values(expr, at)
+        magnitudes = [self.context.mag(v) for v in memo.values() if v and self.context.isfinite(v)]
+        return int(0.302 * (max(magnitudes, default=0) - min(magnitudes, default=0)))
+
+    def _values(
+        self, expr: sympy.Basic, at: Mapping[sympy.Symbol, Any]
+    ) -> tuple[Any, dict[sympy.Basic, Any]]:
         memo: dict[sympy.Basic, Any] = {}
         for symbol, number in at.items():
             memo[symbol] = self._rational(number) if isinstance(number, sympy.Rational) else number
@@ -52,7 +71,7 @@ class Evaluator:
             raise UndefinedError(str(error)) from None
         if not self.context.isfinite(result):
             raise UndefinedError("not finite")
-        return result
+        return result, memo
 
     def _rational(self, number: sympy.Rational) -> Any:
         return self.context.mpf(int(number.p)) / int(number.q)
@@ -96,7 +115,7 @@ class Evaluator:
             raise UndefinedError("no branch applies")
         rule = self._rules.get(type(node))
         if rule is None:
-            raise UndefinedError(f"no numeric rule for {type(node).__name__}")
+            raise OutOfReachError(f"no numeric rule for {type(node).__name__}")
         args = [self._visit(arg, memo) for arg in node.args]
         for arg in args:
             self._check_size(arg)
@@ -106,7 +125,7 @@ class Evaluator:
         if number and not self.context.isfinite(number):
             raise UndefinedError("not finite")
         if number and self.context.mag(number) > MAX_MAGNITUDE:
-            raise UndefinedError("an argument out of reach")
+            raise OutOfReachError("an argument out of reach")
 
     def _power(self, base: Any, exponent: sympy.Expr, memo: dict[sympy.Basic, Any]) -> Any:
         ctx = self.context
@@ -123,7 +142,7 @@ class Evaluator:
                 return ctx.zero
             raise UndefinedError("zero to a power without positive real part")
         if abs(power) * abs(ctx.log(abs(base)) + 1) > ctx.ldexp(1, MAX_MAGNITUDE):
-            raise UndefinedError("a power out of reach")
+            raise OutOfReachError("a power out of reach")
         return ctx.power(base, power)
 
     def _truth(self, condition: sympy.Basic, memo: dict[sympy.Basic, Any]) -> bool:
@@ -135,7 +154,7 @@ class Evaluator:
             return any(self._truth(part, memo) for part in condition.args)
         compare = _COMPARISONS.get(type(condition))
         if compare is None:
-            raise UndefinedError(f"no numeric rule for {type(condition).__name__}")
+            raise OutOfReachError(f"no numeric rule for {type(condition).__name__}")
         return compare(*(self._visit(arg, memo) for arg in condition.args))
 
 
@@ -208,45 +227,65 @@ def evaluator(digits: int) -> Evaluator:
     return found
 
 
-def settle(
-    lhs: sympy.Basic, rhs: sympy.Basic, at: Mapping[sympy.Symbol, sympy.Rational]
-) -> tuple[bool | None, Any, Any]:
-    """Whether two expressions agree to 30 digits at a point, and their values there.
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two values at a point. ``agree`` is None when neither could be established.
 
-    They agree when their difference is below 1e-30 of their size at two
+    ``right`` is None where the right-hand side has no value.
+    """
+
+    agree: bool | None
+    left: Any
+    right: Any
+
+
+def settle(
+    lhs: sympy.Basic,
+    rhs: sympy.Basic,
+    at: Mapping[sympy.Symbol, sympy.Rational],
+    *,
+    digits: Sequence[int] = DIGITS,
+    agreement: int = 30,
+) -> Comparison:
+    """Whether two expressions agree to ``agreement`` decimal digits at a point.
+
+    They agree when their difference is below that part of their size at two
     precisions, or shrinks as fast as the rounding errors of a cancellation do;
-    they differ when both values have settled and stay apart; None when neither
-    could be established. Raises :class:`UndefinedError` when ``lhs`` has no
-    value; a ``rhs`` without one is None.
+    they differ when both values have settled and stay apart, or when only
+    ``lhs`` has a value. Raises :class:`UndefinedError` when ``lhs`` has none.
     """
     before: tuple[Any, Any] | None = None
     left = right = None
-    for digits in DIGITS:
-        now = evaluator(digits)
-        left = now.value(lhs, at)
+    for precision in digits:
+        left = evaluator(precision).value(lhs, at)
         try:
-            right = now.value(rhs, at)
+            right = evaluator(precision).value(rhs, at)
+        except OutOfReachError:
+            return Comparison(None, left, None)
         except UndefinedError:
-            return None, left, None
+            return Comparison(False, left, None)
         if before is not None:
-            verdict = _judge(before, (left, right), digits)
+            verdict = _judge(before, (left, right), precision, agreement)
             if verdict is not None:
-                return verdict, left, right
+                return Comparison(verdict, left, right)
         before = (left, right)
-    return None, left, right
+    return Comparison(None, left, right)
 
 
-def _judge(before: tuple[Any, Any], now: tuple[Any, Any], digits: int) -> bool | None:
+def _judge(
+    before: tuple[Any, Any], now: tuple[Any, Any], precision: int, agreement: int
+) -> bool | None:
     left, right = now
     gap = abs(left - right)
     gap_before = abs(before[0] - before[1])
     size = max(abs(left), abs(right))
     known = abs(left - before[0]) + abs(right - before[1])
-    if gap > 1000 * known and gap > size * mpmath.mpf(10) ** (10 - digits // 2):
+    if gap > 1000 * known and gap > size * mpmath.mpf(10) ** (10 - precision // 2):
         return False
-    if gap <= size * mpmath.mpf("1e-30") and gap_before <= size * mpmath.mpf("1e-30"):
+    tolerance = mpmath.mpf(10) ** -agreement
+    if max(gap, gap_before) <= size * tolerance:
         return True
     # zero against rounding noise: there is no size to compare with, but noise shrinks
-    if gap <= gap_before * mpmath.mpf(10) ** (-digits // 4) and gap < mpmath.mpf("1e-30"):
+    if gap <= gap_before * mpmath.mpf(10) ** (-precision // 4) and gap < tolerance:
         return True
     return None

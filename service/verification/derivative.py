@@ -1,0 +1,190 @@
+"""Checking a derivative, and finding one: the functions that workers run for /differentiate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import sympy
+
+from service.verification.convert import ConversionError, from_sympy
+from service.verification.differentiation import derivative, slope_counterexample
+from service.verification.equivalence import Verdict, as_expression, prove_equal
+from service.verification.timing import OutOfTime, time_limit
+from tokenizer.tree import Tree
+
+#: Time for making an answer shorter, in seconds.
+TIDY_LIMIT_S: Final = 0.05
+
+#: Larger expressions, and higher powers, are not rearranged.
+TIDY_OPERATIONS: Final = 250
+TIDY_EXPONENT: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeOutcome:
+    """What became of one derivative.
+
+    ``answer`` is tidied and None where nothing holds; ``index`` says which
+    hypothesis it came from (None for SymPy's own). ``verdict`` is that of the
+    answer, or of the last hypothesis that failed. ``elapsed_s`` is the time in the worker.
+    """
+
+    answer: Tree | None
+    index: int | None
+    verdict: Verdict
+    elapsed_s: float
+
+
+def check_derivative(
+    expression: Tree, variable: str, hypotheses: Sequence[Tree], deadline_s: float
+) -> DerivativeOutcome:
+    """The first hypothesis that is the derivative, proved before numeric.
+
+    The reference is SymPy's derivative for real symbols, itself checked
+    against numeric differentiation; a hypothesis is compared with it by
+    :func:`prove_equal`. Raises ``ConversionError`` when the expression has no
+    SymPy counterpart.
+    """
+    start = time.monotonic()
+    deadline = start + deadline_s
+    verdict = Verdict("undecided", "no hypothesis")
+    fallback: tuple[int, sympy.Expr, Verdict] | None = None
+    best: tuple[int, sympy.Expr, Verdict] | None = None
+    try:
+        with time_limit(deadline_s):
+            symbol = sympy.Symbol(variable, real=True)
+            given = as_expression(expression)
+            reference = derivative(given, symbol)
+            for index, hypothesis in enumerate(hypotheses):
+                try:
+                    candidate = as_expression(hypothesis)
+                except ConversionError as error:
+                    verdict = Verdict("refuted", str(error))
+                    continue
+                verdict = prove_equal(reference, candidate, deadline_s=deadline - time.monotonic())
+                if not verdict.holds:
+                    continue
+                witness = slope_counterexample(given, candidate, symbol)
+                if witness is not None:
+                    verdict = Verdict("refuted", "numeric differentiation", witness=witness)
+                elif verdict.status == "proved":
+                    best = (index, candidate, verdict)
+                    break
+                else:
+                    fallback = fallback or (index, candidate, verdict)
+    except OutOfTime:
+        verdict = Verdict("undecided", "time")
+    best = best or fallback
+    if best is None:
+        return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
+    index, candidate, verdict = best
+    try:
+        answer = tidy(candidate, deadline_s=deadline - time.monotonic())
+    except ConversionError:
+        answer = hypotheses[index]
+    return DerivativeOutcome(answer, index, verdict, time.monotonic() - start)
+
+
+def differentiate_symbolically(
+    expression: Tree, variable: str, order: int, deadline_s: float
+) -> DerivativeOutcome:
+    """The derivative of this order by SymPy, each step checked by numeric differentiation.
+
+    Raises ``ConversionError`` when the expression has no SymPy counterpart or
+    the derivative cannot be written with our heads.
+    """
+    start = time.monotonic()
+    deadline = start + deadline_s
+    verdict = Verdict("proved", "differentiation rules")
+    try:
+        with time_limit(deadline_s):
+            symbol = sympy.Symbol(variable, real=True)
+            result = as_expression(expression)
+            for _ in range(order):
+                given, result = result, derivative(result, symbol)
+                witness = slope_counterexample(given, result, symbol)
+                if witness is not None:
+                    verdict = Verdict("refuted", "numeric differentiation", witness=witness)
+                    return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
+    except OutOfTime:
+        verdict = Verdict("undecided", "time")
+        return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
+    answer = tidy(result, deadline_s=deadline - time.monotonic())
+    return DerivativeOutcome(answer, None, verdict, time.monotonic() - start)
+
+
+def tidy(expr: sympy.Expr, *, deadline_s: float = TIDY_LIMIT_S) -> Tree:
+    """The shortest of a few cheap forms, each proved equal to ``expr``.
+
+    Nothing is multiplied out. Raises ``ConversionError`` when no form can be written.
+    """
+    best: Tree | None = None
+    failure = ConversionError("no form of the answer can be written")
+    try:
+        best = from_sympy(expr)
+    except ConversionError as error:
+        failure = error
+    try:
+        with time_limit(min(TIDY_LIMIT_S, max(deadline_s, 0.001))):
+            for form in _forms(expr):
+                try:
+                    tree = from_sympy(form)
+                except ConversionError:
+                    continue
+                shorter = best is None or tree.size < best.size
+                if shorter and prove_equal(expr, form, deadline_s=TIDY_LIMIT_S).status == "proved":
+                    best = tree
+    except OutOfTime:
+        pass
+    if best is None:
+        raise failure
+    return best
+
+
+def _forms(expr: sympy.Expr) -> Iterator[sympy.Expr]:
+    if expr.is_Atom or expr.count_ops() > TIDY_OPERATIONS:
+        return
+    if expr.has(sympy.Piecewise):
+        yield sympy.piecewise_fold(expr)
+        return
+    yield sympy.S.Zero
+    forms = [expr]
+    for rearrange in _REARRANGEMENTS:
+        for form in list(forms):
+            try:
+                new = rearrange(form)
+            except Exception:  # noqa: S112 - SymPy raises anything; a form less is no loss
+                continue
+            if new not in forms:
+                forms.append(new)
+                yield new
+
+
+def _together(expr: sympy.Expr) -> sympy.Expr:
+    return sympy.factor_terms(sympy.together(expr))
+
+
+def _cancel(expr: sympy.Expr) -> sympy.Expr:
+    exponents = [abs(p.exp) for p in expr.atoms(sympy.Pow) if p.exp.is_Integer]
+    if max(exponents, default=0) > TIDY_EXPONENT or not expr.is_rational_function():
+        return expr
+    return sympy.factor_terms(sympy.cancel(expr))
+
+
+def _quotients(expr: sympy.Expr) -> sympy.Expr:
+    """sin/cos as tan, sinh/cosh as tanh, reciprocals as sec, csc, …"""
+    from sympy.simplify.fu import TR2i  # noqa: PLC0415 - slow to import, seldom needed
+
+    return TR2i(expr) if expr.has(sympy.sin, sympy.cos) else expr
+
+
+_REARRANGEMENTS: Final[tuple[Callable[[sympy.Expr], sympy.Expr], ...]] = (
+    sympy.factor_terms,
+    _together,
+    _cancel,
+    _quotients,
+    sympy.powsimp,
+)

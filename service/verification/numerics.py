@@ -1,0 +1,282 @@
+"""Numeric refutation and agreement of two expressions over the reals.
+
+Doubles look for points where they seem to differ (:mod:`screening`), many
+digits decide there (:mod:`precision`). What counts is every real point at
+which the left-hand side has a real value.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import mpmath
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from sympy import S
+
+from service.verification.precision import Comparison, UndefinedError, evaluator, settle
+from service.verification.screening import (
+    GRAIN,
+    NotRealError,
+    Values,
+    columns,
+    real_values,
+    sample,
+)
+
+#: Relative difference of two doubles that is worth a closer look.
+SUSPICION: Final = 1e-7
+
+#: Points looked at more closely when they are suspicious.
+CONFIRMATIONS: Final = 8
+
+#: Points at which an agreement to 30 digits has to be seen.
+POINTS: Final = 8
+
+#: Most digits spent on the check that no small difference hides below 30 digits.
+DEEP_DIGITS: Final = 4000
+
+#: Digits of that check beyond the range of the values met.
+DEEP_MARGIN: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A point where two sides differ: exact coordinates, values to 20 digits, None if undefined."""
+
+    point: tuple[tuple[str, str], ...]
+    left: str
+    right: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Number of points that agree to 30 digits, or the witness against it."""
+
+    points: int
+    witness: Witness | None = None
+
+
+class Pair:
+    """Two expressions and a sample of real points for them."""
+
+    def __init__(self, lhs: sympy.Expr, rhs: sympy.Expr) -> None:
+        self.lhs = lhs
+        self.rhs = rhs
+        free = lhs.free_symbols | rhs.free_symbols
+        self.symbols: list[sympy.Symbol] = sorted(free, key=lambda symbol: str(symbol.name))
+        self.points = sample([symbol.name for symbol in self.symbols])
+        self._memo: dict[sympy.Basic, Values] = {}
+
+    def at(self, index: int) -> dict[sympy.Symbol, sympy.Rational]:
+        """The point as a substitution."""
+        return dict(zip(self.symbols, self.points[index], strict=True))
+
+    @cached_property
+    def left(self) -> Values | None:
+        """Values of the left-hand side, shape (points,); None if it has no real rule.
+
+        Where few points lie in its domain, a denser sample is taken instead.
+        """
+        try:
+            values = self._values(self.lhs)
+            if self.symbols and np.count_nonzero(np.isfinite(values)) < POINTS:
+                self.points = _dense([symbol.name for symbol in self.symbols])
+                self._memo.clear()
+                values = self._values(self.lhs)
+        except NotRealError:
+            return None
+        return values
+
+    def _values(self, expr: sympy.Basic) -> Values:
+        return real_values(expr, columns(self.symbols, self.points), self._memo)
+
+    def compare(self, index: int) -> Comparison | None:
+        """The two sides at a point, in many digits; None outside the domain of ``lhs``."""
+        try:
+            return settle(self.lhs, self.rhs, self.at(index))
+        except UndefinedError:
+            return None
+
+    def witness(self, index: int, comparison: Comparison) -> Witness:
+        """The point and both values, for people."""
+        point = tuple((s.name, str(v)) for s, v in self.at(index).items())
+        right = None if comparison.right is None else mpmath.nstr(comparison.right, 20)
+        return Witness(point, mpmath.nstr(comparison.left, 20), right)
+
+    # refutation
+
+    def counterexample(self) -> Witness | None:
+        """A real point where ``lhs`` is real and ``rhs`` is something else, if one is found."""
+        if not self.symbols or self.left is None:
+            return self._slow_counterexample()
+        left = self.left
+        try:
+            right = self._values(self.rhs)
+        except NotRealError:
+            right = np.full_like(left, np.nan)
+        inside = np.isfinite(left)
+        with np.errstate(all="ignore"):
+            gap = np.abs(left - right) / np.maximum(np.abs(left), np.abs(right))
+        # 0 against 0 is no gap; a missing right-hand side is the widest
+        gap = np.where(left == right, 0.0, np.where(np.isfinite(right), gap, np.inf))
+        suspects = np.flatnonzero(inside & (gap > SUSPICION))
+        for index in _widest(suspects, gap):
+            found = self._judge(int(index))
+            if found is not None:
+                return found
+        return None
+
+    def _judge(self, index: int) -> Witness | None:
+        comparison = self.compare(index)
+        if comparison is None or comparison.agree is not False:
+            return None
+        if not self._counts(comparison):
+            return None
+        return self.witness(index, comparison)
+
+    def _counts(self, comparison: Comparison) -> bool:
+        """Whether the point is in the real domain of ``lhs``, or that is complex by its nature."""
+        return not _complex(comparison.left) or self.lhs.has(S.ImaginaryUnit) or not self.symbols
+
+    def _slow_counterexample(self) -> Witness | None:
+        for index in range(min(6, len(self.points)) if self.symbols else 1):
+            found = self._judge(index)
+            if found is not None:
+                return found
+        return None
+
+    def hidden_counterexample(self, count: int = 4) -> Witness | None:
+        """As :meth:`counterexample`, where ``lhs`` is real although parts of it are not."""
+        if self.left is None:
+            return None
+        outside = np.flatnonzero(~np.isfinite(self.left))
+        for index in outside[:: max(1, len(outside) // count)][:count]:
+            found = self._judge(int(index))
+            if found is not None:
+                return found
+        return None
+
+    # agreement
+
+    def agreement(self, wanted: int = POINTS) -> Agreement:
+        """How many points agree to 30 digits, every sign pattern of the branch points included."""
+        agreed = 0
+        deep = 2
+        for index in self._representatives(wanted) if self.symbols else [0]:
+            comparison = self.compare(index)
+            if comparison is None or not self._counts(comparison):
+                continue
+            if comparison.agree is False:
+                return Agreement(agreed, self.witness(index, comparison))
+            if comparison.agree is None:
+                continue
+            if deep:
+                closer = self._compare_deeply(index)
+                if closer is None or closer.agree is None:
+                    continue
+                if not closer.agree:
+                    return Agreement(agreed, self.witness(index, closer))
+                deep -= 1
+            agreed += 1
+        # without it, exp(-1000) + x would pass for x
+        return Agreement(0 if deep == 2 else agreed)
+
+    def _compare_deeply(self, index: int) -> Comparison | None:
+        """The two sides with so many digits that no part of them is lost; None out of reach."""
+        at = self.at(index)
+        needed = max(evaluator(40).range(side, at) for side in (self.lhs, self.rhs)) + DEEP_MARGIN
+        needed = 100 * -(-needed // 100)
+        if 2 * needed > DEEP_DIGITS:
+            return None
+        return settle(self.lhs, self.rhs, at, digits=(needed, 2 * needed), agreement=needed - 50)
+
+    def _representatives(self, wanted: int) -> list[int]:
+        if self.left is None:
+            return list(range(min(2 * wanted, len(self.points))))
+        inside = np.flatnonzero(np.isfinite(self.left))
+        if len(inside) == 0:
+            return list(range(min(2 * wanted, len(self.points))))
+        chosen: list[int] = []
+        patterns = self._patterns()[inside]
+        _, groups = np.unique(patterns, axis=0, return_inverse=True)
+        groups = groups.reshape(-1)
+        for group in range(int(groups.max()) + 1):
+            chosen += [int(i) for i in inside[groups == group][:3]]
+        spread = inside[:: max(1, len(inside) // wanted)]
+        chosen += [int(i) for i in spread if int(i) not in chosen][: max(0, wanted - len(chosen))]
+        return chosen[: 3 * wanted]
+
+    def _patterns(self) -> NDArray[np.int8]:
+        """Signs of everything at which a branch changes, shape (points, guards)."""
+        rows = [np.zeros(len(self.points), dtype=np.int8)]
+        for guard in guards(self.lhs, self.rhs):
+            try:
+                values = self._values(guard)
+            except NotRealError:
+                continue
+            rows.append(np.where(np.isfinite(values), np.sign(values), 2).astype(np.int8))
+        return np.stack(rows, axis=1)
+
+
+def guards(*exprs: sympy.Basic) -> list[sympy.Expr]:
+    """Subexpressions at whose zeros a function used here changes branch or is not smooth."""
+    found: dict[sympy.Expr, None] = {}
+    for expr in exprs:
+        for node in sympy.preorder_traversal(expr):
+            for guard in _guards_of(node):
+                if guard.free_symbols:
+                    found[guard] = None
+    return list(found)
+
+
+def _guards_of(node: sympy.Basic) -> Iterator[sympy.Expr]:
+    if node.is_Pow and not node.exp.is_Integer:
+        yield node.base
+    elif isinstance(node, sympy.log | sympy.Abs | sympy.sign | sympy.Heaviside):
+        yield node.args[0]
+    elif isinstance(node, sympy.asin | sympy.acos | sympy.atanh | sympy.acosh):
+        yield node.args[0] - 1
+        yield node.args[0] + 1
+    elif isinstance(node, sympy.asec | sympy.acsc | sympy.acoth | sympy.asech | sympy.acot):
+        yield node.args[0]
+        yield node.args[0] - 1
+        yield node.args[0] + 1
+    elif isinstance(node, sympy.Max | sympy.Min):
+        first = node.args[0]
+        yield from (first - other for other in node.args[1:])
+    elif isinstance(node, sympy.atan2):
+        yield from node.args
+    elif node.is_Relational:
+        yield node.args[0] - node.args[1]
+
+
+def _complex(number: Any) -> bool:
+    return bool(number.imag != 0)
+
+
+def _widest(suspects: NDArray[np.intp], gap: Values) -> Sequence[int]:
+    """Half of them the widest gaps, half spread over the sample."""
+    if len(suspects) <= CONFIRMATIONS:
+        return [int(i) for i in suspects]
+    half = CONFIRMATIONS // 2
+    order = suspects[np.argsort(-gap[suspects], kind="stable")]
+    spread = suspects[:: len(suspects) // half]
+    return list(dict.fromkeys(int(i) for i in (*order[:half], *spread[:half])))
+
+
+def _dense(names: Sequence[str]) -> list[tuple[sympy.Rational, ...]]:
+    """Many points, for expressions that are real on a small set only."""
+    if len(names) == 1:
+        near = range(-24 * GRAIN, 24 * GRAIN, GRAIN // 32)
+        far = [s * round(GRAIN * 24 * 1.02**k) for k in range(400) for s in (1, -1)]
+        close = [s * k for k in range(1, 65) for s in (1, -1)]
+        grid = [n for n in (*near, *far, *close) if n]
+        random.Random("calcert dense").shuffle(grid)  # noqa: S311 - repeatable, not secret
+        return [(sympy.Rational(n, GRAIN),) for n in grid]
+    return sample(names, 4096)
