@@ -1,0 +1,342 @@
+"""A trained network as two ONNX graphs and a manifest.
+
+    export(Path("runs/differentiate/checkpoint.pt"), "differentiate", Path("models/artifacts"), "1")
+
+*Encoder*: reads a question once; besides the padding mask and what the pointer
+head needs it gives the keys and values of every cross-attention. *Decoder*: one
+step of a beam search, ending in the best continuations.
+
+All hypotheses of an item share one cache. Each step writes the keys and values of
+the W hypotheses into W new places, and ``visible`` tells which places belong to
+whose past. So nothing is reordered when hypotheses change places, and memory of
+the question is never copied per hypothesis: W is the query axis of one product.
+The caches come back as outputs of the same shape, to be bound to the same memory.
+
+Shapes as in :mod:`models.transformer`; W hypotheses, P places in the cache.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from torch import Tensor, nn
+
+from models.artifacts import (
+    GraphFile,
+    Limits,
+    Manifest,
+    Output,
+    Variant,
+    vocabulary_digest,
+)
+from models.config import ModelConfig
+from models.transformer import MASKED, DecoderLayer, PathEmbedding, Transformer
+from tokenizer.vocabulary import PAD
+
+OPSET = 20
+#: Longest question and answer that a model is asked for, in tokens; widest beam.
+LIMITS = Limits(source_tokens=160, output_tokens=256, beam=16)
+
+
+def path_vectors(embed: PathEmbedding, paths: Tensor) -> Tensor:
+    """``embed(paths)`` without shifts, which ONNX has for unsigned integers only."""
+    powers = torch.tensor([4**level for level in range(embed.config.path_levels)])
+    slots = paths.unsqueeze(-1) // powers % 4
+    one_hot = slots.unsqueeze(-1) == torch.tensor([1, 2, 3])
+    result: Tensor = embed.project(one_hot.flatten(-2).to(torch.float32))
+    return result
+
+
+class EncoderGraph(nn.Module):
+    """A question to all that a decoder asks of it."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor, paths: Tensor) -> tuple[Tensor, ...]:
+        """int64 (B, S) twice -> additive mask (B, 1, 1, S), pointer keys and values (B, S, C)
+        and, for each decoder layer, cross-attention keys and values (B, H, S, D)."""
+        model = self.model
+        mask = (tokens == PAD).to(torch.float32)[:, None, None, :] * MASKED
+        x = model.source_embedding(tokens) + path_vectors(model.source_path, paths)
+        for layer in model.encoder:
+            x = layer(x, mask)
+        memory = model.encoder_norm(x)
+        cross = [
+            tensor
+            for layer in model.decoder
+            if isinstance(layer, DecoderLayer)
+            for tensor in layer.cross.keys_values(memory)
+        ]
+        return mask, model.pointer_key(memory), model.pointer_value(memory), *cross
+
+
+class DecoderGraph(nn.Module):
+    """One step of a beam search over W hypotheses of each of B items."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self,
+        previous: Tensor,
+        parents: Tensor,
+        paths: Tensor,
+        scores: Tensor,
+        word_bias: Tensor,
+        reference_bias: Tensor,
+        visible: Tensor,
+        places: Tensor,
+        mask: Tensor,
+        pointer_keys: Tensor,
+        pointer_values: Tensor,
+        cross: list[Tensor],
+        past: list[Tensor],
+    ) -> tuple[Tensor, ...]:
+        """The best 2W continuations of each item, and the caches with this step in them.
+
+        ``previous``, ``parents``, ``paths``, ``places``: int64 (B, W), the last one where in
+        the cache this step goes. ``scores`` (B, W): log-probability so far. ``word_bias``
+        (B, W, V) and ``reference_bias`` (B, W, 1) are added to log-probabilities: -inf for what
+        the grammar forbids. ``visible``: bool (B, W, P), this step's own place included.
+        ``mask``, ``pointer_keys``, ``pointer_values``, ``cross``: from the encoder.
+        ``past``: for each layer keys and values (B, H, P, D).
+
+        Gives scores (B, 2W) in falling order, int64 (B, 2W) ``hypothesis * (V + S) + token``
+        (equal scores: lowest first), then ``past``.
+        """
+        model = self.model
+        x = self.read(previous, parents, paths, pointer_values)
+        hidden = (1 - visible.to(torch.float32)).unsqueeze(1) * MASKED
+        caches: list[Tensor] = []
+        for i, layer in enumerate(model.decoder):
+            assert isinstance(layer, DecoderLayer)
+            normed = layer.norm1(x)
+            new = layer.attention.keys_values(normed)
+            keys, values = (
+                self.write(cache, places, tensor)
+                for cache, tensor in zip(past[2 * i : 2 * i + 2], new, strict=True)
+            )
+            caches += [keys, values]
+            x = x + layer.attention(normed, keys, values, hidden)
+            x = x + layer.cross(layer.norm2(x), cross[2 * i], cross[2 * i + 1], mask)
+            x = x + layer.feed(layer.norm3(x))
+        logits = model.logits(model.decoder_norm(x), pointer_keys, mask)
+        words, references = torch.split(
+            logits.log_softmax(-1), [model.config.vocabulary, pointer_keys.shape[1]], dim=-1
+        )
+        allowed = torch.cat([words + word_bias, references + reference_bias], dim=-1)
+        total = (allowed + scores.unsqueeze(-1)).flatten(1)
+        best, index = total.topk(2 * previous.shape[1], dim=-1)
+        return best, index, *caches
+
+    def read(self, previous: Tensor, parents: Tensor, paths: Tensor, pointed: Tensor) -> Tensor:
+        """As :meth:`Transformer.read`, path codes unpacked in ONNX terms."""
+        model, size = self.model, self.model.config.vocabulary
+        x = model.parent_embedding(parents) + path_vectors(model.target_path, paths)
+        position = (previous - size).clamp(min=0).unsqueeze(-1)
+        reference = pointed.gather(1, position.expand(-1, -1, model.config.width))
+        word = model.target_embedding(previous.clamp(max=size - 1))
+        result: Tensor = x + torch.where((previous >= size).unsqueeze(-1), reference, word)
+        return result
+
+    def write(self, cache: Tensor, places: Tensor, new: Tensor) -> Tensor:
+        """``cache`` (B, H, P, D) with ``new`` (B, H, W, D) at ``places`` (B, W)."""
+        items = torch.arange(cache.shape[0])[:, None, None]
+        heads = torch.arange(self.model.config.heads)[None, :, None]
+        return torch.index_put(cache, (items, heads, places[:, None, :]), new)
+
+
+def load(checkpoint: Path) -> tuple[Transformer, dict[str, Any]]:
+    """The network with its averaged weights, and how far training had come."""
+    # the optimizer's learning rate was once a NumPy number
+    numbers = [np.dtype, np.dtypes.Float64DType, np.float64(0).__reduce__()[0]]
+    with torch.serialization.safe_globals(numbers):
+        saved = torch.load(checkpoint, weights_only=True, map_location="cpu")
+    model = Transformer(ModelConfig(**saved["config"]))
+    model.load_state_dict(saved["average"])
+    return model.eval(), saved["state"]
+
+
+def export(
+    checkpoint: Path,
+    name: str,
+    folder: Path,
+    version: str,
+    *,
+    output: Output = "expression",
+    limits: Limits = LIMITS,
+) -> Manifest:
+    """Write ``folder/name/``: graphs in float32 and int8, and the manifest."""
+    model, state = load(checkpoint)
+    training = {
+        "steps": int(state["step"]),
+        "examples": int(state["examples"]),
+        "minutes": round(float(state["elapsed"]) / 60, 1),
+    }
+    return export_model(model, name, folder, version, training, output=output, limits=limits)
+
+
+def export_model(
+    model: Transformer,
+    name: str,
+    folder: Path,
+    version: str,
+    training: dict[str, Any],
+    *,
+    output: Output = "expression",
+    limits: Limits = LIMITS,
+) -> Manifest:
+    """As :func:`export`, from a network in memory.
+
+    Raises ``ValueError`` for an ablation: only tree positions and references are served.
+    """
+    config = model.config
+    if not (config.tree_positions and config.references):
+        raise ValueError("only models with tree positions and references are exported")
+    target = folder / name
+    target.mkdir(parents=True, exist_ok=True)
+    graphs = {"encoder": _encoder(model), "decoder": _decoder(model)}
+    variants: dict[str, Variant] = {}
+    for part, graph in graphs.items():
+        onnx.checker.check_model(graph)
+        onnx.save(graph, target / f"{part}.onnx")
+        _quantise(target / f"{part}.onnx", target / f"{part}.int8.onnx")
+    for precision, suffix in (("float32", ".onnx"), ("int8", ".int8.onnx")):
+        encoder, decoder = (GraphFile.of(target / (part + suffix)) for part in graphs)
+        variants[precision] = Variant(encoder, decoder, accuracy={})
+    manifest = Manifest(
+        name=name,
+        version=version,
+        output=output,
+        vocabulary=vocabulary_digest(),
+        opset=OPSET,
+        config=config.as_dict(),
+        training=training,
+        limits=limits,
+        default="float32",
+        variants=variants,
+    )
+    manifest.write(target)
+    return manifest
+
+
+def _encoder(model: Transformer) -> onnx.ModelProto:
+    batch, source = (torch.export.Dim(name) for name in ("batch", "source"))
+    tokens = torch.full((2, 3), PAD + 1)
+    cross = _layered("cross", model.config.decoder_layers)
+    return _trace(
+        EncoderGraph(model),
+        (tokens, torch.zeros_like(tokens)),
+        ({0: batch, 1: source}, {0: batch, 1: source}),
+        ["tokens", "paths"],
+        ["mask", "pointer_keys", "pointer_values", *cross],
+    )
+
+
+def _decoder(model: Transformer) -> onnx.ModelProto:
+    config = model.config
+    batch, source, width, places = (
+        torch.export.Dim(name) for name in ("batch", "source", "beam", "places")
+    )
+    b, s, w, p = 2, 3, 4, 8  # sizes to trace with: all different, none of them 1
+    ids = torch.ones(b, w, dtype=torch.int64)
+    numbers = torch.zeros(b, w)
+    row = {0: batch, 1: width}
+    head = config.width // config.heads
+    cross = [torch.zeros(b, config.heads, s, head) for _ in range(2 * config.decoder_layers)]
+    past = [torch.zeros(b, config.heads, p, head) for _ in range(2 * config.decoder_layers)]
+    inputs = {
+        "previous": (ids, row),
+        "parents": (ids, row),
+        "paths": (ids, row),
+        "scores": (numbers, row),
+        "word_bias": (torch.zeros(b, w, config.vocabulary), row),
+        "reference_bias": (torch.zeros(b, w, 1), row),
+        "visible": (torch.ones(b, w, p, dtype=torch.bool), {**row, 2: places}),
+        "places": (ids, row),
+        "mask": (torch.zeros(b, 1, 1, s), {0: batch, 3: source}),
+        "pointer_keys": (torch.zeros(b, s, config.width), {0: batch, 1: source}),
+        "pointer_values": (torch.zeros(b, s, config.width), {0: batch, 1: source}),
+        "cross": (cross, [{0: batch, 2: source}] * len(cross)),
+        "past": (past, [{0: batch, 2: places}] * len(past)),
+    }
+    layered = {name: _layered(name, config.decoder_layers) for name in ("cross", "past")}
+    return _trace(
+        DecoderGraph(model),
+        tuple(tensor for tensor, _ in inputs.values()),
+        tuple(shape for _, shape in inputs.values()),
+        [full for name in inputs for full in layered.get(name, [name])],
+        ["best", "index", *(f"new_{name}" for name in layered["past"])],
+    )
+
+
+def _layered(name: str, layers: int) -> list[str]:
+    return [f"{name}_{kind}_{layer}" for layer in range(layers) for kind in ("keys", "values")]
+
+
+def _trace(
+    module: nn.Module,
+    inputs: tuple[Any, ...],
+    shapes: tuple[Any, ...],
+    input_names: list[str],
+    output_names: list[str],
+) -> onnx.ModelProto:
+    exporter = logging.getLogger("torch.onnx")
+    level = exporter.level
+    exporter.setLevel(logging.ERROR)  # it warns of operators from packages that are not there
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # deprecations inside the exporter itself
+            program = torch.onnx.export(
+                module.eval(),
+                inputs,
+                dynamo=True,
+                dynamic_shapes=shapes,
+                input_names=input_names,
+                output_names=output_names,
+                opset_version=OPSET,
+                verbose=False,
+            )
+    finally:
+        exporter.setLevel(level)
+    assert program is not None
+    graph = program.model_proto
+    for node in graph.graph.node:
+        # traces of the machine it was exported on
+        del node.metadata_props[:]
+        node.doc_string = ""
+    del graph.graph.metadata_props[:]
+    del graph.metadata_props[:]
+    return graph
+
+
+def _quantise(source: Path, target: Path) -> None:
+    """int8 weights, one scale a column; activations are quantised as they come.
+
+    They share one scale over the whole batch, so unlike in float32 an answer
+    may depend on what else is in the batch.
+    """
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.ERROR)  # advice to run another tool first
+    try:
+        quantize_dynamic(
+            source,
+            target,
+            op_types_to_quantize=["MatMul"],
+            per_channel=True,
+            weight_type=QuantType.QInt8,
+            extra_options={"MatMulConstBOnly": True},
+        )
+    finally:
+        root.setLevel(level)
