@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from tokenizer import latex, text
+from tokenizer import latex, magnitude, tasks, text
 from tokenizer.errors import ParseError
 from tokenizer.limits import DEFAULT_LIMITS, Limits
 from tokenizer.names import parse_name, plain_characters
@@ -69,8 +69,9 @@ def _parse(source: str, syntax: Syntax, variables: Collection[str], limits: Limi
         syntax = detect(plain)
     atoms = (latex if syntax == "latex" else text).atomise(plain, declared, limits)
     structure = Structure(atoms, len(source), declared, limits)
-    tree = structure.expression()
+    tree = tasks.read(structure)
     if structure.atom.kind != "end":
         raise structure.unexpected(structure.atom)
     structure.number(tree, 0)
+    magnitude.check(tree, limits, structure.positions)
     return tree

@@ -131,6 +131,11 @@ class Structure:
         atom = self.atoms[self.at]
         return atom.kind == "open" and atom.text == text
 
+    def replace(self, atoms: Sequence[Atom]) -> None:
+        """Put other atoms in place of all; the cursor stays at its index."""
+        self.atoms = [*atoms, self.atoms[-1]]
+        self.partner = self._match_brackets()
+
     def expect(self, kind: str, text: str) -> None:
         """Step over an atom that must be there."""
         atom = self.atoms[self.at]
@@ -348,6 +353,10 @@ class Structure:
         head = {"|": "Abs", "⌊": "floor", "⌈": "ceiling"}.get(atom.text)
         return tree if head is None else self.make(head, tree, position=atom.position)
 
+    def tight(self) -> Tree:
+        """One operand alone: a name, a number, a group."""
+        return self.operand(POSTFIX)
+
     def radical(self) -> Tree:
         """``\\sqrt[3]{x}``, ``√x``, ``∛(x+1)``."""
         atom = self.atom
@@ -356,7 +365,7 @@ class Structure:
         if self.is_open("[") and atom.text == "\\sqrt":
             index = self.group()
         bare = self.atom.kind != "open"
-        radicand = self.operand(POSTFIX)
+        radicand = self.tight()
         if bare and (self.is_operator("^", "!") or self.atom.kind == "superscript"):
             raise ParseError(
                 "it is unclear whether the exponent is under the root",
@@ -406,7 +415,7 @@ class Structure:
                     code="subscript",
                 )
             self.at += 1
-            base = self.operand(POSTFIX)
+            base = self.tight()
         exponent = None
         if self.atom.kind == "superscript":
             exponent = self.atom.tree
@@ -416,7 +425,7 @@ class Structure:
             self.at += 1
             negative = self.is_operator("-")
             self.at += negative
-            exponent = self.operand(POSTFIX)
+            exponent = self.tight()
             if negative:
                 exponent = self.make("neg", exponent, position=sign.position)
         if exponent is None:
