@@ -180,6 +180,18 @@ def from_samples(x: Array, u: Array, contract: Contract) -> PiecewisePolynomial:
     return PiecewisePolynomial(x, np.stack([(u[1:] + u[:-1]) / 2, (u[1:] - u[:-1]) / 2], axis=1))
 
 
+def smooth_nodes(tau: float) -> Array:
+    """Where to sample a function that has been smoothed for τ, (P, ORDER)."""
+    panels = int(np.clip(1 / np.sqrt(tau), 8, 4096))
+    return np.asarray((np.arange(panels)[:, None] + (_NODES + 1) / 2) / panels)
+
+
+def from_nodes(values: Array) -> PiecewisePolynomial:
+    """The function with these values (P, ORDER) at :func:`smooth_nodes`."""
+    edges = np.linspace(0, 1, len(values) + 1)
+    return PiecewisePolynomial(edges, values @ _TO_COEFFICIENTS.T)
+
+
 def from_function(
     function: Callable[[Array], Array],
     breakpoints: Sequence[float] = (),
@@ -198,10 +210,14 @@ def from_function(
     grid = np.linspace(0, 1, start + 1)
     ladder = 2.0 ** -np.arange(8, 44, 2) if len(inner) <= 16 else np.empty(0)
     graded = (inner[:, None] + np.concatenate([-ladder, ladder])).ravel()
-    edges = np.unique(np.concatenate([grid, inner, graded[(graded > 0) & (graded < 1)]]))
-    # edges closer than rounding make panels without a middle
-    edges = edges[np.concatenate([[True], np.diff(edges) > 1e-15])]
-    edges[-1] = 1.0
+    others = np.unique(np.concatenate([grid[1:-1], graded[(graded > 0) & (graded < 1)]]))
+    # of edges too close for a panel between them, the breakpoints stay
+    exact = np.concatenate([[0.0], inner, [1.0]])
+    after = np.searchsorted(exact, others)
+    apart = np.minimum(others - exact[after - 1], exact[after] - others) > 1e-13
+    others = others[apart]
+    others = others[np.concatenate([[True], np.diff(others) > 1e-13])] if len(others) else others
+    edges = np.union1d(exact, others)
     left, right = edges[:-1], edges[1:]
     parent = np.full(len(left), np.inf)
     done: list[tuple[Array, Array, Array]] = []
@@ -225,7 +241,7 @@ def from_function(
         noise = (tail <= 1e-13 * biggest) & (tail >= parent / 4)
         narrow = (half < 1e-14) | (halving == _HALVINGS)
         smooth = (tail <= 4e-15 * local) | noise | (tail < 1e-20 * biggest)
-        steep = narrow & ~smooth & (local > 1e3 * usual)
+        steep = narrow & ~smooth & (local > 1e3 * usual) & (halving > 9)
         if steep.any():
             where = float(left[steep][0])
             raise IrregularFunctionError(f"is infinite near x = {where:.6g}", where)

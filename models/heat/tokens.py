@@ -17,7 +17,7 @@ from numpy.polynomial import legendre
 from scipy.special import spherical_jn
 
 from models.heat.boundary import Array, Boundary, Modes
-from models.heat.panels import PiecewisePolynomial
+from models.heat.panels import ORDER, PiecewisePolynomial
 
 _POINT_ORDER = 6
 _REACH = 6.3
@@ -54,7 +54,9 @@ def point_tokens(
 
     Images are kept as far out as the kernel reaches at ``latest``, the greatest.
     """
-    position, mass, value = initial.quadrature(1.2 * math.sqrt(2 * tau), _POINT_ORDER)
+    # enough nodes for the panel's own polynomial, and for the kernel on it
+    order, width = (_POINT_ORDER, 1.2) if initial.coefficients.shape[1] <= 4 else (ORDER, 3.0)
+    position, mass, value = initial.quadrature(width * math.sqrt(2 * tau), order)
     position = np.concatenate([position, initial.places])
     strength = np.concatenate([mass * value, initial.masses])
     mass = np.concatenate([mass, np.zeros(len(initial.places))])
