@@ -138,5 +138,12 @@ def _parse(raw: dict[str, Any]) -> Manifest:
 
 
 def find(root: Path) -> dict[str, Path]:
-    """Name -> folder of every artifact under ``root``."""
-    return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{MANIFEST}"))}
+    """Name -> folder of every encoder–decoder artifact under ``root``.
+
+    Models of other shapes lie beside them, with manifests that have a ``task``.
+    """
+    return {
+        path.parent.name: path.parent
+        for path in sorted(root.glob(f"*/{MANIFEST}"))
+        if '"task"' not in path.read_text()
+    }
