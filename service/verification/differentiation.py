@@ -13,7 +13,7 @@ from sympy import S
 
 from service.verification.numerics import Pair, Witness
 from service.verification.precision import OutOfReachError, UndefinedError, evaluator
-from service.verification.screening import NotRealError, columns, real_values
+from service.verification.screening import NotRealError, real_values
 
 #: Step of the central difference in doubles, relative to max(1, |x|).
 STEP: Final = 2.0**-9
@@ -175,7 +175,7 @@ def slope_counterexample(
 
 
 def _suspects(pair: Pair, variable: sympy.Symbol) -> list[int]:
-    at = columns(pair.symbols, pair.points)
+    at = pair.sample.columns(pair.symbols)
     x = at[variable]
     h = STEP * np.maximum(np.abs(x), 1.0)
     values = [real_values(pair.lhs, {**at, variable: x + k * h}) for k in (-2, -1, 1, 2)]

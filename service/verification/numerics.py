@@ -7,7 +7,6 @@ which the left-hand side has a real value.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +18,12 @@ import sympy
 from numpy.typing import NDArray
 from sympy import S
 
-from service.verification.precision import Comparison, UndefinedError, evaluator, settle
+from service.verification.precision import PointComparison, UndefinedError, evaluator, settle
 from service.verification.screening import (
-    GRAIN,
     NotRealError,
+    Sample,
     Values,
-    columns,
+    dense_sample,
     real_values,
     sample,
 )
@@ -70,12 +69,17 @@ class Pair:
         self.rhs = rhs
         free = lhs.free_symbols | rhs.free_symbols
         self.symbols: list[sympy.Symbol] = sorted(free, key=lambda symbol: str(symbol.name))
-        self.points = sample([symbol.name for symbol in self.symbols])
+        self._names = tuple(symbol.name for symbol in self.symbols)
+        self.sample = self._within(sample(self._names))
         self._memo: dict[sympy.Basic, Values] = {}
+
+    def _within(self, points: Sample) -> Sample:
+        positive = [k for k, symbol in enumerate(self.symbols) if symbol.is_positive]
+        return points.positive(positive) if positive else points
 
     def at(self, index: int) -> dict[sympy.Symbol, sympy.Rational]:
         """The point as a substitution."""
-        return dict(zip(self.symbols, self.points[index], strict=True))
+        return dict(zip(self.symbols, self.sample.point(index), strict=True))
 
     @cached_property
     def left(self) -> Values | None:
@@ -86,7 +90,7 @@ class Pair:
         try:
             values = self._values(self.lhs)
             if self.symbols and np.count_nonzero(np.isfinite(values)) < POINTS:
-                self.points = _dense([symbol.name for symbol in self.symbols])
+                self.sample = self._within(dense_sample(self._names))
                 self._memo.clear()
                 values = self._values(self.lhs)
         except NotRealError:
@@ -94,16 +98,16 @@ class Pair:
         return values
 
     def _values(self, expr: sympy.Basic) -> Values:
-        return real_values(expr, columns(self.symbols, self.points), self._memo)
+        return real_values(expr, self.sample.columns(self.symbols), self._memo)
 
-    def compare(self, index: int) -> Comparison | None:
+    def compare(self, index: int) -> PointComparison | None:
         """The two sides at a point, in many digits; None outside the domain of ``lhs``."""
         try:
             return settle(self.lhs, self.rhs, self.at(index))
         except UndefinedError:
             return None
 
-    def witness(self, index: int, comparison: Comparison) -> Witness:
+    def witness(self, index: int, comparison: PointComparison) -> Witness:
         """The point and both values, for people."""
         point = tuple((s.name, str(v)) for s, v in self.at(index).items())
         right = None if comparison.right is None else mpmath.nstr(comparison.right, 20)
@@ -140,12 +144,12 @@ class Pair:
             return None
         return self.witness(index, comparison)
 
-    def _counts(self, comparison: Comparison) -> bool:
+    def _counts(self, comparison: PointComparison) -> bool:
         """Whether the point is in the real domain of ``lhs``, or that is complex by its nature."""
         return not _complex(comparison.left) or self.lhs.has(S.ImaginaryUnit) or not self.symbols
 
     def _slow_counterexample(self) -> Witness | None:
-        for index in range(min(6, len(self.points)) if self.symbols else 1):
+        for index in range(min(6, len(self.sample)) if self.symbols else 1):
             found = self._judge(index)
             if found is not None:
                 return found
@@ -168,7 +172,7 @@ class Pair:
         """How many points agree to 30 digits, every sign pattern of the branch points included."""
         agreed = 0
         deep = 2
-        for index in self._representatives(wanted) if self.symbols else [0]:
+        for index in self.representatives(wanted) if self.symbols else [0]:
             comparison = self.compare(index)
             if comparison is None or not self._counts(comparison):
                 continue
@@ -187,7 +191,7 @@ class Pair:
         # without it, exp(-1000) + x would pass for x
         return Agreement(0 if deep == 2 else agreed)
 
-    def _compare_deeply(self, index: int) -> Comparison | None:
+    def _compare_deeply(self, index: int) -> PointComparison | None:
         """The two sides with so many digits that no part of them is lost; None out of reach."""
         at = self.at(index)
         needed = max(evaluator(40).range(side, at) for side in (self.lhs, self.rhs)) + DEEP_MARGIN
@@ -196,25 +200,32 @@ class Pair:
             return None
         return settle(self.lhs, self.rhs, at, digits=(needed, 2 * needed), agreement=needed - 50)
 
-    def _representatives(self, wanted: int) -> list[int]:
+    def representatives(self, wanted: int, *, everywhere: bool = False) -> list[int]:
+        """Indices of at least ``wanted`` points with every sign pattern of the branch points.
+
+        Outside the real domain of ``lhs`` only if ``everywhere``, or if that is empty.
+        """
+        count = len(self.sample)
         if self.left is None:
-            return list(range(min(2 * wanted, len(self.points))))
-        inside = np.flatnonzero(np.isfinite(self.left))
-        if len(inside) == 0:
-            return list(range(min(2 * wanted, len(self.points))))
+            return list(range(min(2 * wanted, count)))
+        candidates = np.flatnonzero(np.isfinite(self.left))
+        if everywhere or len(candidates) == 0:
+            candidates = np.arange(len(self.sample))
         chosen: list[int] = []
-        patterns = self._patterns()[inside]
+        patterns = self._patterns()[candidates]
         _, groups = np.unique(patterns, axis=0, return_inverse=True)
         groups = groups.reshape(-1)
         for group in range(int(groups.max()) + 1):
-            chosen += [int(i) for i in inside[groups == group][:3]]
-        spread = inside[:: max(1, len(inside) // wanted)]
-        chosen += [int(i) for i in spread if int(i) not in chosen][: max(0, wanted - len(chosen))]
+            chosen += [int(i) for i in candidates[groups == group][:3]]
+        spread = [int(i) for i in candidates[:: max(1, len(candidates) // wanted)]]
+        chosen += [i for i in spread if i not in chosen][: max(0, wanted - len(chosen))]
         return chosen[: 3 * wanted]
 
     def _patterns(self) -> NDArray[np.int8]:
         """Signs of everything at which a branch changes, shape (points, guards)."""
-        rows = [np.zeros(len(self.points), dtype=np.int8)]
+        # the first few symbols too: a sign change may hide in a function without a branch point
+        signs = np.sign(self.sample.grains[:, :3]).astype(np.int8)
+        rows = [np.zeros(len(self.sample), dtype=np.int8), *signs.T]
         for guard in guards(self.lhs, self.rhs):
             try:
                 values = self._values(guard)
@@ -268,15 +279,3 @@ def _widest(suspects: NDArray[np.intp], gap: Values) -> Sequence[int]:
     order = suspects[np.argsort(-gap[suspects], kind="stable")]
     spread = suspects[:: len(suspects) // half]
     return list(dict.fromkeys(int(i) for i in (*order[:half], *spread[:half])))
-
-
-def _dense(names: Sequence[str]) -> list[tuple[sympy.Rational, ...]]:
-    """Many points, for expressions that are real on a small set only."""
-    if len(names) == 1:
-        near = range(-24 * GRAIN, 24 * GRAIN, GRAIN // 32)
-        far = [s * round(GRAIN * 24 * 1.02**k) for k in range(400) for s in (1, -1)]
-        close = [s * k for k in range(1, 65) for s in (1, -1)]
-        grid = [n for n in (*near, *far, *close) if n]
-        random.Random("calcert dense").shuffle(grid)  # noqa: S311 - repeatable, not secret
-        return [(sympy.Rational(n, GRAIN),) for n in grid]
-    return sample(names, 4096)

@@ -228,7 +228,7 @@ def evaluator(digits: int) -> Evaluator:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PointComparison:
     """Two values at a point. ``agree`` is None when neither could be established.
 
     ``right`` is None where the right-hand side has no value.
@@ -246,7 +246,7 @@ def settle(
     *,
     digits: Sequence[int] = DIGITS,
     agreement: int = 30,
-) -> Comparison:
+) -> PointComparison:
     """Whether two expressions agree to ``agreement`` decimal digits at a point.
 
     They agree when their difference is below that part of their size at two
@@ -261,15 +261,15 @@ def settle(
         try:
             right = evaluator(precision).value(rhs, at)
         except OutOfReachError:
-            return Comparison(None, left, None)
+            return PointComparison(None, left, None)
         except UndefinedError:
-            return Comparison(False, left, None)
+            return PointComparison(False, left, None)
         if before is not None:
             verdict = _judge(before, (left, right), precision, agreement)
             if verdict is not None:
-                return Comparison(verdict, left, right)
+                return PointComparison(verdict, left, right)
         before = (left, right)
-    return Comparison(None, left, right)
+    return PointComparison(None, left, right)
 
 
 def _judge(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -29,31 +31,61 @@ class NotRealError(ValueError):
     """The expression has no real rule here (it holds I, or a function without one)."""
 
 
-def sample(names: Sequence[str], count: int = 256) -> list[tuple[sympy.Rational, ...]]:
-    """``count`` exact points, one coordinate per name: a quarter positive, the rest of any sign.
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Exact points: coordinates in units of 1/GRAIN, shape (points, names)."""
+
+    grains: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.grains)
+
+    def point(self, index: int) -> tuple[sympy.Rational, ...]:
+        """The exact coordinates of one point."""
+        return tuple(sympy.Rational(int(n), GRAIN) for n in self.grains[index])
+
+    def positive(self, columns: Sequence[int]) -> Sample:
+        """The same points with positive coordinates in these columns."""
+        grains = self.grains.copy()
+        grains[:, columns] = np.abs(grains[:, columns])
+        return Sample(grains)
+
+    def columns(self, symbols: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Values]:
+        """The coordinates of the points as one array a symbol."""
+        return {symbol: self.grains[:, k] / GRAIN for k, symbol in enumerate(symbols)}
+
+
+@lru_cache(maxsize=64)
+def sample(names: tuple[str, ...], count: int = 256) -> Sample:
+    """``count`` points, one coordinate per name: a quarter positive, the rest of any sign.
 
     The same names always give the same points, so that a verdict can be repeated.
     """
     draw = random.Random(f"calcert {' '.join(names)}")  # noqa: S311 - repeatable, not secret
     scales, weights = zip(*SCALES, strict=True)
     points = []
-    for index in range(count):
-        magnitudes = draw.choices(scales, weights, k=len(names))
+    for _ in range(count):
         point = []
-        for magnitude in magnitudes:
+        positive = draw.random() < 0.25
+        for magnitude in draw.choices(scales, weights, k=len(names)):
             size = max(1, round(magnitude * draw.uniform(0.5, 2.0) * GRAIN))
-            negative = index % 4 != 0 and draw.random() < 0.6
-            point.append(sympy.Rational(-size if negative else size, GRAIN))
-        points.append(tuple(point))
-    return points
+            negative = not positive and draw.random() < 0.6
+            point.append(-size if negative else size)
+        points.append(point)
+    return Sample(np.array(points, dtype=np.int64).reshape(count, len(names)))
 
 
-def columns(
-    symbols: Sequence[sympy.Symbol], points: Sequence[tuple[sympy.Rational, ...]]
-) -> dict[sympy.Symbol, Values]:
-    """The coordinates of the points as one array a symbol."""
-    table = np.array([[float(c) for c in point] for point in points], dtype=np.float64)
-    return {symbol: table[:, k] for k, symbol in enumerate(symbols)}
+@lru_cache(maxsize=64)
+def dense_sample(names: tuple[str, ...]) -> Sample:
+    """Many points, for expressions that are real on a small set only."""
+    if len(names) != 1:
+        return sample(names, 4096)
+    near = range(-24 * GRAIN, 24 * GRAIN, GRAIN // 32)
+    far = [s * round(GRAIN * 24 * 1.02**k) for k in range(400) for s in (1, -1)]
+    close = [s * k for k in range(1, 65) for s in (1, -1)]
+    grid = [n for n in (*near, *far, *close) if n]
+    random.Random("calcert dense").shuffle(grid)  # noqa: S311 - repeatable, not secret
+    return Sample(np.array(grid, dtype=np.int64)[:, None])
 
 
 def real_values(
