@@ -125,7 +125,7 @@ class Shard:
 def batches(
     shard: Shard, rng: np.random.Generator, budget: int, longest_pair: int = 1 << 30
 ) -> Iterator[Batch]:
-    """Every example of at most ``longest_pair`` tokens once, in random order, like lengths together."""
+    """Examples of at most ``longest_pair`` tokens once each, like lengths together."""
     source_lengths, target_lengths = shard.lengths()
     lengths = source_lengths + target_lengths
     # a little noise, so that the same examples do not always ride together

@@ -30,8 +30,9 @@ class Alphabet:
         ("pow", 2),
     )
     unary: tuple[tuple[str, float], ...] = (
-        ("exp", 4), ("log", 4), ("sqrt", 4), ("neg", 2), ("sin", 4), ("cos", 4), ("tan", 2),
-        *((head, 1.0) for head in ELEMENTARY if head not in ("exp", "log", "sqrt", "sin", "cos", "tan")),
+        ("neg", 2),
+        *((head, 4.0 if head in ("exp", "log", "sqrt", "sin", "cos") else 1.0)
+          for head in ELEMENTARY),
     )  # fmt: skip
     variable: float = 0.65
     integer: float = 0.25

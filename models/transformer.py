@@ -74,7 +74,7 @@ class Attention(nn.Module):
         return self.split(keys), self.split(values)
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """x (B, M, C), keys and values (B, H, N, D), additive mask (B|1, 1, M|1, N) -> (B, M, C)."""
+        """x (B, M, C), keys, values (B, H, N, D), additive mask (B|1, 1, M|1, N) -> (B, M, C)."""
         queries = self.split(self.query(x)) * self.scale  # (B, H, M, D)
         scores = queries @ keys.transpose(-1, -2) + mask  # (B, H, M, N)
         mixed = scores.softmax(-1).to(values.dtype) @ values  # (B, H, M, D)
