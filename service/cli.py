@@ -7,7 +7,7 @@ import json
 import socket
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -44,7 +44,7 @@ class Syntax(StrEnum):
     latex = "latex"
 
 
-def _settings(**given: object) -> Settings:
+def _settings(**given: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

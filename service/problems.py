@@ -185,6 +185,14 @@ def install(app: FastAPI) -> None:
             headers=error.headers,
         ).response()
 
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = FastAPI.openapi(app)
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            schemas["ProblemDetails"] = ProblemDetails.model_json_schema()
+        return app.openapi_schema or {}
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
     app.add_exception_handler(Problem, on_problem)
     app.add_exception_handler(ParseError, on_parse_error)
     app.add_exception_handler(RequestValidationError, on_invalid)
@@ -213,9 +221,7 @@ def _from_validation(request: Request, error: RequestValidationError) -> Problem
             "Send JSON and say so: Content-Type: application/json.",
             hint="curl: -H 'Content-Type: application/json'",
         )
-    errors = [
-        {"field": _field(fault["loc"]), "message": _message(fault)} for fault in faults[:20]
-    ]
+    errors = [{"field": _field(fault["loc"]), "message": _message(fault)} for fault in faults[:20]]
     detail = "; ".join(f"{entry['field']}: {entry['message']}" for entry in errors[:3])
     return Problem("invalid-request", detail, errors=errors)
 

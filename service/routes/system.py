@@ -20,9 +20,7 @@ async def live() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get(
-    "/health/ready", responses=responses(503), summary="Can the service be used?"
-)
+@router.get("/health/ready", responses=responses(503), summary="Can the service be used?")
 async def ready(resources: ResourcesOf) -> Health:
     """`ready`; `degraded` when a model is missing and SymPy answers alone; 503 otherwise."""
     health = resources.health()

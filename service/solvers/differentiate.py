@@ -8,29 +8,48 @@ normalised Tree, so neither names nor spelling change an answer.
 
 from __future__ import annotations
 
-import json
+import time
 from dataclasses import dataclass
+from typing import Final
 
-from service import cache
+from service.cache import question_key
+from service.engine import DeadlineExceeded, InputTooLong, QueueFull
 from service.problems import Problem
 from service.resources import Resources
 from service.schemas import (
     DifferentiateRequest,
     ModelName,
     Solved,
-    Timing,
+    Understood,
     Unsolved,
     Verification,
 )
+from service.solvers.answer import Answer, NoAnswer, count, milliseconds, recall, timing
 from service.solvers.question import choose_variable, formula, read, understood
+from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
-from tokenizer.normalise import Normalised, normalise
+from service.verification.derivative import (
+    DerivativeOutcome,
+    check_derivative,
+    differentiate_symbolically,
+)
+from tokenizer.codec import Malformed, Unencodable, decode, encode
+from tokenizer.normalise import VARIABLE, normalise
 from tokenizer.tree import Tree
 
-TASK = "differentiate"
+TASK: Final = "differentiate"
 
 #: Part of the cache key: raise it when the meaning of an answer changes.
-API_VERSION = 1
+API_VERSION: Final = 1
+
+#: A hypothesis larger than this is not worth a verifier's time; references can make one huge.
+LARGEST_HYPOTHESIS: Final = 5_000
+
+#: Part of the time left that hypotheses may use up when SymPy could still answer.
+MODEL_SHARE: Final = 0.5
+
+#: A worker gets this much longer than the function in it, to come back with a verdict; seconds.
+GRACE_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +62,56 @@ class Question:
     order: int
 
 
+async def differentiate(request: DifferentiateRequest, resources: Resources) -> Solved | Unsolved:
+    """The derivative that ``request`` asks for, if it can be verified in time.
+
+    Raises ``ParseError`` for an expression that cannot be read and
+    :class:`Problem` for a question that cannot be answered or is one too many.
+    """
+    settings = resources.settings
+    timeout_s = min(request.timeout_s or settings.timeout_default_s, settings.timeout_max_s)
+    watch = Stopwatch(timeout_s)
+    with watch.stage("parse"):
+        question = understand(request)
+        echo = understood(question.tree, question.variable)
+        normalised = normalise(question.expression, question.variable)
+    info = resources.engine.models.get(TASK)
+    model = ModelName(name=info.name, version=info.version) if info else None
+    key = question_key(
+        TASK,
+        normalised.tree,
+        api=API_VERSION,
+        model=model and model.version,
+        engine=request.engine,
+        order=question.order,
+    )
+    answer = await recall(key, resources)
+    cached = answer is not None
+    if answer is None:
+        try:
+            answer = await _answer(
+                normalised.tree, question.order, request.engine, resources, watch
+            )
+        except NoAnswer as error:
+            count(TASK, resources, watch, "unsolved", None)
+            return Unsolved(
+                input=echo,
+                reason=str(error),
+                model=model if request.engine != "sympy" else None,
+                timing_ms=timing(watch),
+            )
+        await resources.cache.put(key, answer.to_bytes())
+    count(TASK, resources, watch, "solved", answer)
+    return _solved(echo, answer, normalised.restore(answer.tree), cached, watch)
+
+
 def understand(request: DifferentiateRequest) -> Question:
     """Parse and choose the variable. Raises ``ParseError`` and :class:`Problem`."""
     tree, named = read(request.expression, request.variable, request.format)
     if tree.head == "integral":
-        raise Problem(
-            "wrong-task", "This is an integral.", hint="Send it to POST /integrate."
-        )
+        raise Problem("wrong-task", "This is an integral.", hint="Send it to POST /integrate.")
+    if any(node.head == "constant" and node.value == "oo" for node in tree.preorder()):
+        raise Problem("undefined-expression", "Infinity is not a number that a function can use.")
     if tree.head != "derivative":
         variable = named if named is not None else choose_variable(tree)
         return Question(tree, tree, variable, request.order)
@@ -68,3 +130,113 @@ def understand(request: DifferentiateRequest) -> Question:
             f"the field `order` says {request.order}.",
         )
     return Question(tree, expression, variable, order)
+
+
+async def _answer(
+    tree: Tree, order: int, engine: str, resources: Resources, watch: Stopwatch
+) -> Answer:
+    """Raises :class:`NoAnswer`, and :class:`Problem` when too much is waiting."""
+    if engine == "sympy":
+        return await _by_sympy(tree, order, resources, watch)
+    try:
+        share = 1.0 if engine == "model" else MODEL_SHARE
+        return await _by_model(tree, order, resources, watch, share)
+    except NoAnswer as error:
+        if engine == "model":
+            raise
+        resources.metrics.fallbacks.labels(TASK, error.code).inc()
+        return await _by_sympy(tree, order, resources, watch)
+
+
+async def _by_model(
+    tree: Tree, order: int, resources: Resources, watch: Stopwatch, share: float
+) -> Answer:
+    """``order`` verified steps of the model. Raises :class:`NoAnswer`."""
+    info = resources.engine.models.get(TASK)
+    if info is None:
+        raise NoAnswer("no_model", "no model for this task is installed")
+    give_up = watch.deadline - (1 - share) * watch.remaining_s
+    outcomes: list[DerivativeOutcome] = []
+    for _ in range(order):
+        outcome = await _step(tree, resources, watch, give_up)
+        if outcome.answer is None:
+            raise NoAnswer("not_verified", "no hypothesis of the model could be verified")
+        tree = outcome.answer
+        outcomes.append(outcome)
+    return Answer(tree, "model", _chain(outcomes), ModelName(name=info.name, version=info.version))
+
+
+async def _step(
+    tree: Tree, resources: Resources, watch: Stopwatch, give_up: float
+) -> DerivativeOutcome:
+    """One derivative: hypotheses from the model, all verified in one round trip."""
+    with watch.stage("parse"):
+        try:
+            source = encode(tree)
+        except Unencodable as error:
+            raise NoAnswer("unknown_to_model", str(error)) from None
+    try:
+        generation = await resources.engine.generate(
+            model=TASK, source=source, beam=resources.settings.beam, deadline=give_up
+        )
+    except QueueFull:
+        raise Problem(
+            "queue-full",
+            "As many questions as may wait for the model are waiting.",
+            headers={"Retry-After": "1"},
+        ) from None
+    except DeadlineExceeded:
+        raise NoAnswer("model_deadline", "the model did not finish in time") from None
+    except InputTooLong:
+        raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
+    watch.add("queue", generation.queue_ms)
+    watch.add("model", generation.model_ms)
+    with watch.stage("verify"):
+        hypotheses = []
+        for hypothesis in generation.hypotheses:
+            try:
+                candidate = decode(hypothesis.tokens, source)
+            except Malformed:
+                continue
+            if candidate.size <= LARGEST_HYPOTHESIS and candidate not in hypotheses:
+                hypotheses.append(candidate)
+        if not hypotheses:
+            raise NoAnswer("malformed", "no hypothesis of the model is a formula")
+        return await in_worker(
+            resources, give_up - time.monotonic(), check_derivative, tree, VARIABLE, hypotheses
+        )
+
+
+async def _by_sympy(tree: Tree, order: int, resources: Resources, watch: Stopwatch) -> Answer:
+    """SymPy's derivative, checked numerically against the question. Raises :class:`NoAnswer`."""
+    with watch.stage("fallback"):
+        outcome = await in_worker(
+            resources, watch.remaining_s, differentiate_symbolically, tree, VARIABLE, order
+        )
+    if outcome.answer is None:
+        raise NoAnswer("not_verified", "no derivative could be verified in time")
+    return Answer(outcome.answer, "sympy", _chain([outcome]), None)
+
+
+def _chain(outcomes: list[DerivativeOutcome]) -> Verification:
+    """Several verified steps are as sure as the least sure of them."""
+    verdicts = [outcome.verdict for outcome in outcomes]
+    proved = all(verdict.status == "proved" for verdict in verdicts)
+    return Verification(
+        status="proved" if proved else "numeric",
+        method=", ".join(dict.fromkeys(verdict.method for verdict in verdicts)),
+        elapsed_ms=milliseconds(1000 * sum(outcome.elapsed_s for outcome in outcomes)),
+        assumptions=list(dict.fromkeys(a for verdict in verdicts for a in verdict.assumptions)),
+    )
+
+
+def _solved(echo: Understood, answer: Answer, tree: Tree, cached: bool, watch: Stopwatch) -> Solved:
+    return Solved(
+        input=echo,
+        answer=formula(tree),
+        source=answer.source,
+        verification=answer.verification,
+        model=answer.model,
+        cached=cached,
+        timing_ms=timing(watch),
+    )

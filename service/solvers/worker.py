@@ -1,0 +1,48 @@
+"""A function in a verification worker, with every way it can fail turned into an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from service.problems import Problem
+from service.resources import Resources
+from service.solvers.answer import NoAnswer
+from service.verification.convert import ConversionError
+from service.verification.pool import PoolSaturated, WorkerDied, WorkerTimeout
+
+T = TypeVar("T")
+
+#: A worker gets this much longer than the function in it, to come back with a verdict; seconds.
+GRACE_S = 0.25
+
+
+async def in_worker(
+    resources: Resources, seconds: float, function: Callable[..., T], *arguments: Any
+) -> T:
+    """``function(*arguments, deadline)`` in a worker, at most ``seconds`` from now.
+
+    Raises :class:`NoAnswer`, and :class:`Problem` (429) when too much is waiting.
+    """
+    if seconds <= GRACE_S / 2:
+        raise NoAnswer("deadline", "the deadline passed")
+    inner = max(seconds - GRACE_S, seconds / 2)
+    try:
+        outcome = await resources.pool.run(function, *arguments, inner, timeout_s=seconds)
+    except WorkerTimeout:
+        raise NoAnswer("deadline", "nothing could be verified before the deadline") from None
+    except WorkerDied:
+        raise NoAnswer("worker_died", "the process that was verifying ended") from None
+    except MemoryError:
+        raise NoAnswer("memory", "verification needed more memory than it may use") from None
+    except PoolSaturated:
+        raise Problem(
+            "queue-full",
+            "As many questions as may wait for a verifier are waiting.",
+            headers={"Retry-After": "1"},
+        ) from None
+    except ConversionError as error:
+        raise NoAnswer("inexpressible", str(error)) from None
+    except RecursionError:
+        raise NoAnswer("too_deep", "the expression is nested too deeply to verify") from None
+    return outcome
