@@ -49,6 +49,12 @@ def logarithm(argument: Tree, base: Tree | None = None) -> Tree:
     return numerator if base is None else call("div", numerator, call("log", base))
 
 
+def junction(head: str, conditions: list[Tree]) -> Tree:
+    """``And`` or ``Or`` of conditions, without another of its kind directly inside."""
+    parts = [part for tree in conditions for part in (tree.args if tree.head == head else (tree,))]
+    return call(head, *parts)
+
+
 #: Spelling -> numbers of arguments it may have, and what it builds from them.
 BUILT: Final[dict[str, tuple[tuple[int, ...], Callable[..., Tree]]]] = {
     "exp": ((1,), exponential),
@@ -126,11 +132,12 @@ UNSUPPORTED: Final = frozenset(
 
 
 def arity(name: str) -> str:
-    """How many arguments ``name`` takes, for a message: ``1``, ``1 or 2``, ``2 or more``."""
-    if name in BUILT:
-        return " or ".join(map(str, BUILT[name][0]))
-    count = ARITY[name]
-    return "2 or more" if count is None else str(count)
+    """How many arguments ``name`` takes, in words: ``1 or 2 arguments``."""
+    counts: tuple[int | None, ...] = BUILT[name][0] if name in BUILT else (ARITY[name],)
+    if counts == (1,):
+        return "1 argument"
+    text = " or ".join("2 or more" if count is None else str(count) for count in counts)
+    return f"{text} arguments"
 
 
 def accepts(name: str, count: int) -> bool:
@@ -145,4 +152,6 @@ def apply(name: str, arguments: list[Tree]) -> Tree:
     """The Tree of ``name(*arguments)``; the number of arguments must be accepted."""
     if name in BUILT:
         return BUILT[name][1](*arguments)
+    if name in ("And", "Or"):
+        return junction(name, arguments)
     return call(name, *arguments)

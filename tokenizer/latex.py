@@ -132,7 +132,7 @@ class _Emitter:
         for index, token in enumerate(self.tokens):
             if token.type in ("LBRACE", "LBRACKET"):
                 stacks["R" + token.type[1:]].append(index)
-            elif token.type in stacks and stacks[token.type]:
+            elif stacks.get(token.type):
                 partner[stacks[token.type].pop()] = index
         return partner
 
@@ -143,7 +143,9 @@ class _Emitter:
                 bound = index + 1
             elif token.type in _ARGUMENTS:
                 self._command(index)
-            elif token == "^" or (token == "_" and (index == bound or self._after_log(index))):
+            elif str(token) == "^" or (
+                token.type == "UNDERSCORE" and (index == bound or self._after_log(index))
+            ):
                 at, offset = self._script(index, bound=index == bound)
                 if index == bound:
                     self.bounds.add(index)
@@ -208,7 +210,7 @@ class _Emitter:
             return at, 0  # x^(2y) is read as in text
         if token.type == "WORD" or (
             token.type == "LETTERS"
-            and (token in FUNCTIONS or token in self.words.declared or token == "pi")
+            and (token in FUNCTIONS or token in self.words.declared or token in CONSTANTS)
         ):
             return at + 1, 0
         if token.type == "NUMBER" and len(token) > 1:
@@ -316,7 +318,7 @@ class _Emitter:
         elif kind == "BAR":
             self._put("bar", "|", position)
         elif kind == "SUPERSCRIPT":
-            self._put("superscript", token, position, superscript(token))
+            self._put("superscript", token, position, superscript(token, position, self.limits))
         elif kind == "VULGAR":
             self._put("number", token, position, vulgar(token))
         elif kind == "ROOT":
@@ -345,7 +347,12 @@ class _Emitter:
         elif name in ("circ", "degree"):
             raise degrees(position)
         elif name in _UNSUPPORTED:
-            raise ParseError(_UNSUPPORTED[name], position=position, code="unsupported")
+            raise ParseError(
+                _UNSUPPORTED[name],
+                position=position,
+                hint="an input is one expression, one integral or one derivative",
+                code="unsupported",
+            )
         elif name in FUNCTIONS:
             self._put("function", FUNCTIONS[name], position)
         else:
@@ -457,7 +464,7 @@ class _Emitter:
                 code="subscript",
             )
         text, end, rest = self._subscript_text(index + 1, position)
-        name = f"{before.text}_{text}"
+        name = before.text + canonical_subscripts(f"_{text}")
         if not CANONICAL.match(name):
             raise ParseError(
                 "this subscript is not made of letters and digits",

@@ -9,6 +9,7 @@ from lark.exceptions import UnexpectedCharacters
 
 from tokenizer.refusals import unexpected_character
 
+
 @cache
 def _lexer(syntax: str) -> Lark:
     return Lark.open_from_package("tokenizer", f"{syntax}.lark", parser="lalr", lexer="basic")
@@ -23,4 +24,4 @@ def lex(syntax: str, source: str) -> list[Token]:
     try:
         return list(_lexer(syntax).lex(source))
     except UnexpectedCharacters as error:
-        raise unexpected_character(source, error.pos_in_stream) from None
+        raise unexpected_character(source, error.pos_in_stream or 0) from None

@@ -69,15 +69,16 @@ class _Check:
             literal = all(self.value(arg) is not None for arg in args)
             return sum(self.digits[id(arg)] for arg in args) + 0.31 if literal else 0.0
         if head == "pow":
-            return self._power_digits(*args, node)
+            return self._power_digits(node)
         if head in _FACTORIAL_LIKE:
-            largest = max((abs(self.value(arg) or 0) for arg in args), default=0)
+            largest = max(abs(self.value(arg) or Fraction(0)) for arg in args)
             if largest > 10**9:
                 return math.inf
             return math.lgamma(float(largest) + 1) / math.log(10)
         return 0.0
 
-    def _power_digits(self, base: Tree, exponent: Tree, node: Tree) -> float:
+    def _power_digits(self, node: Tree) -> float:
+        base, exponent = node.args
         value = self.value(exponent)
         digits = self.digits[id(base)]
         if value is None or digits == 0:

@@ -2,7 +2,8 @@
 
 The rules, in order, for a run of letters such as ``x``, ``theta`` or ``xsin``:
 
-1. a declared name stays whole;
+1. a function with a parenthesis after it is that function; else a declared
+   name stays whole;
 2. a function, a constant (``pi``, ``oo``, ``e``, ``E``, ``I``) or the English
    name of a Greek letter is that;
 3. otherwise the run is cut, longest match first, at declared names, functions,
@@ -66,14 +67,12 @@ KEYWORDS: Final = frozenset(
 )
 
 _INNER: Final = tuple(
-    sorted(
-        (*GLUED, "pi", *(name for name in GREEK_NAMES if len(name) >= 4)), key=len, reverse=True
-    )
+    sorted((*GLUED, "pi", *(name for name in GREEK_NAMES if len(name) >= 4)), key=len, reverse=True)
 )
 _LOOSE_ALONE: Final = 3
 _LOOSE_BESIDE_WORDS: Final = 2
 #: A canonical name: letters, digits, subscripts.
-CANONICAL: Final = re.compile(r"[A-Za-z]+[0-9]*(?:_[A-Za-z0-9]+)*\Z")
+CANONICAL: Final = re.compile(r"[A-Za-z]+[0-9]*(?:_(?:[0-9]+|[A-Za-z]+[0-9]*))*\Z")
 _SUBSCRIPTS: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _BRACED: Final = re.compile(r"\{([^{}]*)\}")
 _UPRIGHT: Final = re.compile(r"\\(?:mathrm|mathit|operatorname|text|mathsf|mathbf)\s*\{([^{}]*)\}")
@@ -134,10 +133,10 @@ def split(run: str, declared: Collection[str] = (), *, applied: bool = False) ->
 
 
 def _known(run: str, declared: Collection[str], applied: bool = False) -> Piece | None:
-    if run in declared:
-        return Piece("symbol", run, 0)
     if applied and run in FUNCTIONS:
         return Piece("function", FUNCTIONS[run], 0)
+    if run in declared:
+        return Piece("symbol", run, 0)
     if run in CONSTANTS:
         return Piece("constant", run, 0)
     if run in GREEK_NAMES or run == "lamda":
@@ -154,9 +153,15 @@ def _letter(character: str, offset: int, declared: Collection[str]) -> Piece:
 
 
 def canonical_subscripts(text: str) -> str:
-    """Subscripts in one form: ``_{1}``, ``₁`` and ``_1`` are all ``_1``."""
+    """Subscripts in one form: ``_{1}``, ``₁`` and ``_1`` are ``_1``, ``_{1a}`` is ``_1_a``."""
+    if not text:
+        return text
     text = re.sub(r"[₀-₉]+", lambda match: "_" + match[0].translate(_SUBSCRIPTS), text)
-    return _BRACED.sub(r"\1", text)
+    start = text.find("_")
+    if start < 0:
+        return text
+    subscripts = _BRACED.sub(r"\1", text[start:])
+    return text[:start] + re.sub(r"(?<=[0-9])(?=[A-Za-z])", "_", subscripts)
 
 
 def parse_name(source: str) -> str:

@@ -9,6 +9,7 @@ from tokenizer import latex, magnitude, tasks, text
 from tokenizer.errors import ParseError
 from tokenizer.limits import DEFAULT_LIMITS, Limits
 from tokenizer.names import parse_name, plain_characters
+from tokenizer.refusals import refuse_escaped_command
 from tokenizer.structure import Structure
 from tokenizer.tree import Tree
 
@@ -65,6 +66,7 @@ def _parse(source: str, syntax: Syntax, variables: Collection[str], limits: Limi
             "the input is empty", position=0, hint="type an expression: x**2", code="empty"
         )
 
+    refuse_escaped_command(plain)
     if syntax == "auto":
         syntax = detect(plain)
     atoms = (latex if syntax == "latex" else text).atomise(plain, declared, limits)

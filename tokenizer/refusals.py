@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from typing import Final
 
@@ -14,13 +15,16 @@ _DEGREES: Final = (
     "angles are in radians: write x*pi/180 for x degrees",
     "degrees",
 )
-_STRING: Final = ("quotes are not part of an expression", "type the expression bare", "forbidden")
+_STRING: Final = (
+    "quotes and primes are not part of an expression",
+    "type the expression bare; for a derivative write diff(f, x)",
+    "forbidden",
+)
 _CODE: Final = "only mathematics is read here, nothing is ever evaluated as code"
 
 #: Character -> message, hint, code.
 _CHARACTERS: Final[dict[str, tuple[str, str, str]]] = {
-    **dict.fromkeys("'\"`“”‘’", _STRING),
-    **dict.fromkeys("′″", ("a prime is not supported", "write diff(f, x)", "unsupported")),
+    **dict.fromkeys("'\"`“”‘’′″", _STRING),
     **dict.fromkeys("°º", _DEGREES),
     ".": ("a dot belongs inside a number", f"{_CODE}; a product is *, a decimal 0.5", "forbidden"),
     ";": ("one expression at a time", f"remove the semicolon; {_CODE}", "forbidden"),
@@ -30,12 +34,35 @@ _CHARACTERS: Final[dict[str, tuple[str, str, str]]] = {
     "{": ("braces belong to LaTeX", 'group with ( ), or send format "latex"', "forbidden"),
     "}": ("braces belong to LaTeX", 'group with ( ), or send format "latex"', "forbidden"),
     "\\": ("a backslash belongs to LaTeX", 'send format "latex"', "forbidden"),
-    "%": ("% is not supported", "write Mod(a, b) for a remainder, x/100 for percent", "unsupported"),
+    "%": ("% is not supported", "for a remainder write Mod(a, b)", "unsupported"),
     "±": ("± stands for two expressions", "send each sign on its own", "unsupported"),
     "∑": ("sums are not supported", "write the terms out", "unsupported"),
     "∏": ("products over an index are not supported", "write the factors out", "unsupported"),
     "$": ("a dollar sign belongs to LaTeX", 'send format "latex"', "unsupported"),
 }
+
+
+#: What is left of a command when JSON reads its first two characters as an escape.
+_ESCAPED_COMMAND: Final = re.compile(
+    r"\t(?:imes|heta|ext|frac|anh?|au|riangle)(?![a-z])|\r(?:ight|ho|vert|floor|ceil)|\neq(?![a-z])"
+    r"|[\x08\f](?=[a-z])"
+)
+
+
+def refuse_escaped_command(source: str) -> None:
+    r"""Refuse a source in which JSON has read ``\times`` or ``\frac`` as an escape."""
+    match = _ESCAPED_COMMAND.search(source)
+    if match is None:
+        return
+    letter = {"\t": "t", "\r": "r", "\n": "n", "\b": "b", "\f": "f"}[match[0][0]]
+    rest = re.match(r"[a-z]*", source[match.start() + 1 :])
+    command = letter + (rest[0] if rest else "")
+    raise ParseError(
+        f"the backslash of \\{command} was lost: a control character stands in its place",
+        position=match.start(),
+        hint=f"in JSON write two backslashes: \\\\{command}",
+        code="lost-backslash",
+    )
 
 
 def unexpected_character(source: str, position: int) -> ParseError:
@@ -63,9 +90,12 @@ def degrees(position: int) -> ParseError:
 def unknown_function(name: str, position: int) -> ParseError:
     """The refusal of ``name(…)``, with the nearest function we have."""
     near = difflib.get_close_matches(name[:40], FUNCTIONS, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]}?" if near else "see the list of functions in the documentation"
+    hints = [f"did you mean {near[0]}?"] if near else []
     if len(name) <= 3:
-        hint += f" For a product write {'*'.join(name)}*(…)"
+        hints.append(f"for a product write {'*'.join(name)}*(…)")
     return ParseError(
-        f"unknown function {name:.40}", position=position, hint=hint, code="unknown-function"
+        f"unknown function {name:.40}",
+        position=position,
+        hint="; ".join(hints) or "see the list of functions in the documentation",
+        code="unknown-function",
     )

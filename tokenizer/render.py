@@ -58,8 +58,8 @@ class _Renderer:
             base, exponent = tree.args
             return f"{self.at_least(base, ATOM)}**{self.at_least(exponent, POWER)}"
         if head in RELATIONS and head not in ("Eq", "Ne"):
-            left, right = map(self.render, tree.args)
-            return f"{left} {RELATIONS[head]} {right}"
+            first, second = map(self.render, tree.args)
+            return f"{first} {RELATIONS[head]} {second}"
         if head == "Piecewise":
             pairs = zip(tree.args[::2], tree.args[1::2], strict=True)
             inside = ", ".join(

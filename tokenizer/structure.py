@@ -9,10 +9,10 @@ or an exponent takes the next power only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import Final
 
 from tokenizer.atoms import BRACKETS, Atom
+from tokenizer.cursor import CONDITIONS, Cursor
 from tokenizer.errors import ParseError
 from tokenizer.functions import (
     INVERSE,
@@ -21,11 +21,9 @@ from tokenizer.functions import (
     accepts,
     apply,
     arity,
-    power,
     root,
 )
 from tokenizer.heads import ELEMENTARY, RELATIONS, SPECIAL
-from tokenizer.limits import Limits
 from tokenizer.refusals import unknown_function
 from tokenizer.tree import Tree, call, integer
 
@@ -44,8 +42,6 @@ INFIX: Final[dict[str, tuple[str, int, int]]] = {
     "^": ("pow", POWER, POWER),
 }
 
-CONDITIONS: Final = frozenset((*RELATIONS, "And", "Or", "boolean"))
-
 #: Kinds of atoms that begin an operand, and so an implicit factor.
 _OPERANDS: Final = frozenset(
     "number symbol constant boolean function open radical fraction binomial".split()
@@ -57,172 +53,21 @@ _FUNCTION_LETTERS: Final = frozenset("fgh")
 _BARE: Final = frozenset((*ELEMENTARY, *SPECIAL, "log2", "log10", "cbrt"))
 
 
-class Structure:
-    """A cursor over the atoms of one source, with one method per construct.
+class Structure(Cursor):
+    """One method per construct; each reads at the cursor and leaves it behind what it read.
 
-    All methods raise :class:`ParseError`. Nesting is measured before anything
-    is built on it, so that no input reaches Python's recursion limit.
+    All raise :class:`ParseError`.
     """
 
-    def __init__(
-        self, atoms: Sequence[Atom], length: int, declared: Collection[str], limits: Limits
-    ) -> None:
-        self.atoms = [*atoms, Atom("end", "", length)]
-        self.declared = declared
-        self.limits = limits
-        self.positions: dict[int, int] = {}
-        self.at = 0
-        self.level = 0
-        self.bars = [0]  # bars open at each bracket level
-        self.partner = self._match_brackets()
-
-    # brackets
-
-    def _match_brackets(self) -> dict[int, int]:
-        """Opening index -> index of its closing atom."""
-        partner: dict[int, int] = {}
-        stack: list[int] = []
-        for index, atom in enumerate(self.atoms):
-            if atom.kind == "open":
-                stack.append(index)
-                if len(stack) > self.limits.depth:
-                    raise self._too_deep(atom.position)
-            elif atom.kind == "close":
-                if not stack or BRACKETS[self.atoms[stack[-1]].text] != atom.text:
-                    raise self._unbalanced(atom, "is never opened")
-                partner[stack.pop()] = index
-        if stack:
-            raise self._unbalanced(self.atoms[stack[-1]], "is never closed")
-        return partner
-
-    def _unbalanced(self, atom: Atom, what: str) -> ParseError:
-        bracket = {"|": "|…|", "cases": "\\begin{cases}", "end cases": "\\end{cases}"}.get(
-            atom.text, atom.text
-        )
-        return ParseError(
-            f"unbalanced: {bracket} {what}",
-            position=atom.position,
-            hint="every bracket needs its partner of the same kind",
-            code="unbalanced",
-        )
-
-    def _too_deep(self, position: int) -> ParseError:
-        return ParseError(
-            f"nested more than {self.limits.depth} levels deep",
-            position=position,
-            hint="remove needless parentheses, or name a part and send it on its own",
-            code="too-deep",
-        )
-
-    # the cursor
-
-    @property
-    def atom(self) -> Atom:
-        """The atom under the cursor."""
-        return self.atoms[self.at]
-
-    def is_operator(self, *texts: str) -> bool:
-        """Whether the cursor is on one of these operators."""
-        atom = self.atoms[self.at]
-        return atom.kind == "operator" and atom.text in texts
-
-    def is_open(self, text: str) -> bool:
-        """Whether the cursor is on this opening bracket."""
-        atom = self.atoms[self.at]
-        return atom.kind == "open" and atom.text == text
-
-    def replace(self, atoms: Sequence[Atom]) -> None:
-        """Put other atoms in place of all; the cursor stays at its index."""
-        self.atoms = [*atoms, self.atoms[-1]]
-        self.partner = self._match_brackets()
-
-    def expect(self, kind: str, text: str) -> None:
-        """Step over an atom that must be there."""
-        atom = self.atoms[self.at]
-        if atom.kind != kind or atom.text != text:
-            raise self.unexpected(atom)
-        self.at += 1
-
-    def unexpected(self, atom: Atom) -> ParseError:
-        """The refusal of an atom that cannot stand where it does."""
-        hint = ""
-        code = "syntax"
-        if atom.kind == "end":
-            message = "the expression ends too early"
-            hint = "something is missing after the last sign"
-        elif atom.kind == "differential":
-            message = f"d{atom.text} without an integral or derivative"
-            hint = (
-                f"write integrate(f, {atom.text}) or diff(f, {atom.text}); "
-                f"for a product write d*{atom.text}"
-            )
-            code = "differential"
-        elif atom.text == ",":
-            message = "a comma is not expected here"
-            hint = "commas separate the arguments of a function; decimals take a point: 0.5"
-        elif atom.text == "_":
-            message = "an underscore belongs between a name and its subscript"
-            hint = "write x_1; digits are not grouped with underscores"
-        elif atom.kind == "bar":
-            message = "the bars |…| do not pair up"
-            hint = "write Abs(x), or \\left| x \\right|"
-            code = "unbalanced"
-        elif atom.kind == "integral":
-            message = "an integral can only be the whole input"
-            hint = "send the integral on its own, from ∫ to dx"
-            code = "task-inside"
-        else:
-            message = f"{atom.text or atom.kind!s:.40} is not expected here"
-            if atom.kind == "operator":
-                hint = "an operand is missing before this sign"
-        return ParseError(message, position=atom.position, hint=hint, code=code)
-
-    def make(self, head: str, *args: Tree, position: int) -> Tree:
-        """A node, kept inside the limits; conditions are refused where a number belongs."""
-        if head not in CONDITIONS or head in RELATIONS:
-            for arg in args:
-                self.number(arg, position)
-        if head == "pow":
-            tree = power(*args)
-        elif head in ("And", "Or"):
-            parts = [part for arg in args for part in (arg.args if arg.head == head else (arg,))]
-            tree = call(head, *parts)
-        else:
-            tree = call(head, *args)
-        return self.checked(tree, position)
-
-    def checked(self, tree: Tree, position: int) -> Tree:
-        """``tree``, if its size and depth are inside the limits."""
-        if tree.depth > self.limits.depth:
-            raise self._too_deep(position)
-        if tree.size > self.limits.nodes:
-            raise ParseError(
-                f"more than {self.limits.nodes} numbers, names and operations",
-                position=position,
-                hint="split the expression and send its parts",
-                code="too-many-nodes",
-            )
-        self.positions[id(tree)] = position
-        return tree
-
-    def number(self, tree: Tree, position: int) -> Tree:
-        """``tree``, if it is a number and not a condition."""
-        if tree.head in CONDITIONS:
-            raise ParseError(
-                "a condition stands where a number belongs",
-                position=position,
-                hint="relations such as x < 0 belong into Piecewise; send one side of an equation",
-                code="relation",
-            )
-        return tree
-
-    # expressions
-
-    def expression(self, minimum: int = LOOSEST) -> Tree:
-        """What stands at the cursor, up to an operator that binds less than ``minimum``."""
+    def _enter(self) -> None:
+        """One level deeper; two levels at most for a node and its brackets."""
         self.level += 1
         if self.level > 2 * self.limits.depth:
             raise self._too_deep(self.atom.position)
+
+    def expression(self, minimum: int = LOOSEST) -> Tree:
+        """What stands at the cursor, up to an operator that binds less than ``minimum``."""
+        self._enter()
         first = self.atom
         left = self.operand(minimum)
         while True:
@@ -331,7 +176,17 @@ class Structure:
         alone = self.partner[self.at] == self.at + 2
         called = name.text in _FUNCTION_LETTERS and name.text not in self.declared
         if called or (alone and self.atoms[self.at + 1].kind in ("number", "symbol")):
-            raise unknown_function(name.text, name.position)
+            text, start = name.text, self.at - 1
+            while start and self._touches(start):
+                start -= 1
+                text = self.atoms[start].text + text
+            raise unknown_function(text, self.atoms[start].position)
+
+    def _touches(self, index: int) -> bool:
+        """Whether the name at ``index`` stands right behind another, as in ``foo``."""
+        before = self.atoms[index - 1]
+        adjacent = before.position + len(before.text) == self.atoms[index].position
+        return adjacent and before.kind in ("symbol", "constant")
 
     def group(self) -> Tree:
         """A bracketed operand; bars, floors and ceilings apply their function."""
@@ -355,10 +210,14 @@ class Structure:
 
     def tight(self) -> Tree:
         """One operand alone: a name, a number, a group."""
-        return self.operand(POSTFIX)
+        self._enter()
+        tree = self.operand(POSTFIX)
+        self.level -= 1
+        return tree
 
     def radical(self) -> Tree:
         """``\\sqrt[3]{x}``, ``√x``, ``∛(x+1)``."""
+        self._enter()
         atom = self.atom
         self.at += 1
         index = atom.tree
@@ -375,6 +234,7 @@ class Structure:
             )
         self.number(radicand, atom.position)
         tree = root(radicand, integer(2) if index is None else index)
+        self.level -= 1
         return self.checked(tree, atom.position)
 
     # functions
@@ -384,6 +244,7 @@ class Structure:
 
         A chain such as ``cos sin ln x`` is read in a loop, innermost last.
         """
+        self._enter()
         chain: list[tuple[Atom, str, Tree | None, Tree | None]] = []
         while True:
             atom = self.atom
@@ -401,6 +262,7 @@ class Structure:
             if exponent is not None:
                 tree = self.make("pow", tree, exponent, position=atom.position)
             arguments = [tree]
+        self.level -= 1
         return tree
 
     def _decorations(self, atom: Atom) -> tuple[str, Tree | None, Tree | None]:
@@ -450,22 +312,26 @@ class Structure:
 
     def arguments(self, name: str) -> list[Tree]:
         """The arguments between brackets, separated by commas."""
+        outer = 0  # \sin{\left(x\right)}: the brackets inside are the ones that count
+        while self.is_open("{") and self.partner.get(self.at + 1) == self.partner[self.at] - 1:
+            self.at += 1
+            outer += 1
         opening = self.atom
         if name == "Piecewise":
-            return self._pairs()
-        if opening.text == "|":
-            return [self.group()]
-        self.at += 1
-        self.bars.append(0)
-        arguments: list[Tree] = []
-        closing = BRACKETS[opening.text]
-        while not (self.atom.kind == "close" and self.atom.text == closing):
-            if arguments:
-                self.expect("operator", ",")
-            arguments.append(self.expression())
-        self.at += 1
-        self.bars.pop()
-        # \max\left\{a, b\right\} and \max{(a, b)} are one pair of brackets inside another
+            arguments = self._pairs()
+        elif opening.text == "|":
+            arguments = [self.group()]
+        else:
+            self.at += 1
+            self.bars.append(0)
+            arguments = []
+            while self.atom.kind != "close":
+                if arguments:
+                    self.expect("operator", ",")
+                arguments.append(self.expression())
+            self.bars.pop()
+            self.expect("close", BRACKETS[opening.text])
+        self.at += outer
         return arguments
 
     def apply(self, name: str, arguments: list[Tree], atom: Atom, base: Tree | None) -> Tree:
@@ -482,7 +348,7 @@ class Structure:
         if not accepts(name, len(arguments)):
             count = len(arguments)
             raise ParseError(
-                f"{name} takes {arity(name)} argument(s), not {count}",
+                f"{name} takes {arity(name)}, not {count}",
                 position=atom.position,
                 hint=f"for a product with the symbol {name} write {name}*(…)"
                 if name in ("beta", "gamma")
@@ -501,7 +367,7 @@ class Structure:
         function: ``3 sin 2x cos x`` is ``3*sin(2*x)*cos(x)``.
         """
         start = self.atom
-        if name not in _BARE or start.kind in ("end", "close"):
+        if name not in _BARE or start.kind in ("end", "close") or self.is_operator("+"):
             raise ParseError(
                 f"{name} needs an argument in parentheses",
                 position=function.position,
@@ -564,17 +430,17 @@ class Structure:
         self.at += 1
         self.bars.append(0)
         flat: list[Tree] = []
-        while self.atom.kind != "close":
+        while not self.is_kind("close"):
             flat.append(self.number(self.expression(), self.atom.position))
             self.at += self.is_operator(",")
-            if self.atom.kind != "column":
+            if not self.is_kind("column"):
                 raise self.unexpected(self.atom)
             self.at += 1
             self.at += self.is_operator("if")
             flat.append(self.condition())
-            if self.atom.kind == "row":
+            if self.is_kind("row"):
                 self.at += 1
-            elif self.atom.kind != "close":
+            elif not self.is_kind("close"):
                 raise self.unexpected(self.atom)
         self.bars.pop()
         self.expect("close", BRACKETS["cases"])

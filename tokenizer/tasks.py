@@ -105,7 +105,12 @@ def _take_differential(structure: Structure, sign: Atom) -> Tree:
     variable, end = found
     last = atoms[end].kind == "end"
     if not last and not _is_factor(structure, index, end):
-        raise structure.unexpected(atoms[end])
+        raise ParseError(
+            f"something follows the differential d{variable.value}",
+            position=atoms[end].position,
+            hint="an integral is the whole input and ends with its differential",
+            code="differential",
+        )
     before, after = atoms[index - 1], atoms[end]
     if last and before.kind == "operator" and before.text == "," and index > structure.at:
         index -= 1  # a comma typed for a thin space

@@ -9,7 +9,7 @@ from typing import Final
 
 from lark import Token
 
-from tokenizer.atoms import Atom
+from tokenizer.atoms import Atom, Kind
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS
 from tokenizer.lexing import lex
@@ -38,7 +38,6 @@ OPERATORS: Final = {
     "COMMA": ",",
 }
 _NAME: Final = re.compile(r"([A-Za-z]+|.)([0-9]*)(.*)", re.DOTALL)
-_LOG_BASE: Final = re.compile(r"_\{?([0-9]+|[A-Za-z])")
 _ROOTS: Final = {"∛": 3, "∜": 4}
 
 
@@ -57,7 +56,7 @@ def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom
         elif kind == "NAME":
             following = tokens[index + 1] if index + 1 < len(tokens) else None
             applied = following is not None and following.type == "OPEN"
-            atoms += _name(token, position, words, applied, limits)
+            atoms += _name(token, words, limits, applied=applied)
         elif kind == "OPEN":
             atoms.append(Atom("open", "(", position))
         elif kind == "CLOSE":
@@ -65,7 +64,7 @@ def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom
         elif kind == "BAR":
             atoms.append(Atom("bar", "|", position))
         elif kind == "SUPERSCRIPT":
-            atoms.append(Atom("superscript", token, position, superscript(token)))
+            atoms.append(Atom("superscript", token, position, superscript(token, position, limits)))
         elif kind == "VULGAR":
             atoms.append(Atom("number", token, position, vulgar(token)))
         elif kind == "ROOT":
@@ -79,67 +78,53 @@ def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom
     return atoms
 
 
-def _name(token: Token, position: int, words: Words, applied: bool, limits: Limits) -> list[Atom]:
+def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[Atom]:
     """The atoms of letters with the digits and subscripts that follow them."""
     match = _NAME.match(token)
     assert match is not None
     letters, digits, subscripts = match.groups()
+    position = token.start_pos or 0
+    after = position + len(letters)
     name = GREEK.get(letters, letters)
     suffix = digits + canonical_subscripts(subscripts)
-    if name + suffix in words.declared:
+    if name + suffix in words.declared and not (applied and name + suffix in FUNCTIONS):
         return [Atom("symbol", name + suffix, position, leaf(name + suffix))]
     if name in ("int", "integral") and not digits:
         sign = Atom("integral", name, position)
-        if not subscripts:
-            return [sign]
-        lower = suffix[1:]
-        at = position + len(letters)
-        return [sign, Atom("operator", "_", at), *_bound(lower, at + 1, words, limits)]
+        return [sign, *_script(subscripts, after, words, limits)]
     atoms = words.atoms(name, position, applied=applied and not suffix)
     if not suffix:
         return atoms
     *before, last = atoms
-    after = position + len(letters)
-    if last.kind == "symbol" or len(last.text) == 1:
+    if last.kind in ("symbol", "differential") or len(last.text) == 1:
         text = last.text + suffix
-        return [*before, Atom("symbol", text, last.position, leaf(text))]
-    if last.kind == "differential":
-        text = last.text + suffix
-        return [*before, last._replace(text=text, tree=leaf(text))]
-    if digits:
-        if last.text + digits in FUNCTIONS:
-            last = last._replace(text=FUNCTIONS[last.text + digits])
-            digits = ""
-        elif applied or subscripts:
-            raise ParseError(
-                f"digits between {last.text} and its argument have no clear meaning",
-                position=after,
-                hint=f"write {last.text}({digits}*x), or {last.text}(x)**{digits} for a power",
-                code="ambiguous",
-            )
-        else:
-            return [*atoms, Atom("number", digits, after, number(digits, after, limits))]
-    if not subscripts:
-        return [*before, last]
-    base = _LOG_BASE.match(subscripts)
-    if last.text != "log" or base is None:
+        kind: Kind = "differential" if last.kind == "differential" else "symbol"
+        return [*before, Atom(kind, text, last.position, leaf(text))]
+    if digits and last.text + digits in FUNCTIONS:
+        last = last._replace(text=FUNCTIONS[last.text + digits])
+    elif digits and (applied or subscripts):
         raise ParseError(
-            f"{last.text} takes no subscript", position=after, code="subscript",
-            hint="only log has one, its base: log_2(x)",
-        )  # fmt: skip
-    end = len(subscripts) if applied else base.end()
-    rest = subscripts[end:].strip("{}_")
-    written = subscripts[base.start(1) : end].strip("{}_")
-    at = after + base.start(1)
-    tail = words.atoms(rest, after + end) if rest else []
-    written_base = _bound(written, at, words, limits)
-    return [*before, last, Atom("operator", "_", after), *written_base, *tail]
+            f"digits between {last.text} and its argument have no clear meaning",
+            position=after,
+            hint=f"write {last.text}({digits}*x), or {last.text}(x)**{digits} for a power",
+            code="ambiguous",
+        )
+    elif digits:
+        return [*atoms, Atom("number", digits, after, number(digits, after, limits))]
+    return [*before, last, *_script(subscripts, after + len(digits), words, limits)]
 
 
-def _bound(written: str, position: int, words: Words, limits: Limits) -> list[Atom]:
-    if written.isdigit():
-        return [Atom("number", written, position, number(written, position, limits))]
-    return words.atoms(written, position)
+def _script(subscripts: str, position: int, words: Words, limits: Limits) -> list[Atom]:
+    """A subscript that is no part of a name: a bound, or the base of a logarithm."""
+    if not subscripts:
+        return []
+    text = canonical_subscripts(subscripts)[1:]
+    at = position + subscripts.find(text[0])
+    if text.isdigit():
+        content = [Atom("number", text, at, number(text, at, limits))]
+    else:
+        content = words.atoms(text.replace("_", ""), at)
+    return [Atom("operator", "_", position), *content]
 
 
 def root_index(sign: str) -> Tree | None:
@@ -147,11 +132,11 @@ def root_index(sign: str) -> Tree | None:
     return integer(_ROOTS[sign]) if sign in _ROOTS else None
 
 
-def superscript(token: str) -> Tree:
+def superscript(token: str, position: int, limits: Limits) -> Tree:
     """The exponent that raised signs such as ``⁻¹²`` stand for."""
     text = unicodedata.normalize("NFKC", token).replace("\u2212", "-")
     digits = text.lstrip("+-")
-    exponent = symbol(digits) if digits == "n" else integer(int(digits))
+    exponent = symbol(digits) if digits == "n" else number(digits, position, limits)
     return call("neg", exponent) if text.startswith("-") else exponent
 
 

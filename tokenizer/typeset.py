@@ -47,7 +47,7 @@ _COMMANDS: Final = {
 }
 _CONSTANTS: Final = {"pi": r"\pi", "I": r"\mathrm{i}", "oo": r"\infty"}
 #: Functions that carry a power between name and argument.
-_POWERED: Final = frozenset((*INVERSE, "log"))
+_POWERED: Final = frozenset((*INVERSE, *INVERSE.values(), "log"))
 _DELIMITED: Final = {
     "Abs": (r"\left|", r"\right|"),
     "floor": (r"\left\lfloor ", r" \right\rfloor"),
@@ -149,7 +149,8 @@ class _Typesetter:
             return text
         if subscript in GREEK_NAMES and subscript not in _LATIN_LOOKING:
             return f"{text}_{{\\{subscript}}}"
-        escaped = subscript.replace("_", r"\_")
+        joined = re.sub(r"(?<=[0-9])_(?=[A-Za-z])", "", subscript)
+        escaped = joined.replace("_", r"\_")
         return f"{text}_{{{escaped}}}"
 
     def function_name(self, head: str) -> str:
@@ -169,8 +170,9 @@ class _Typesetter:
             name = str(left.value)
             if name == "d":  # would be a differential
                 return True
-            called = second.startswith(r"\left(")
-            return called and (name in ("f", "g", "h", "Gamma", "zeta") or "\\m" in self.symbol(name))
+            upright = self.symbol(name).startswith(r"\math")
+            looks_called = upright or name in ("f", "g", "h", "Gamma", "zeta")
+            return looks_called and second.startswith(r"\left(")
         return False
 
     def power(self, base: Tree, exponent: Tree) -> str:
@@ -182,7 +184,7 @@ class _Typesetter:
             index = exponent.args[1]
             if index.head == "integer" and index not in (_ZERO, _ONE, integer(2)):
                 return rf"\sqrt[{index.value}]{{{self.set(base)}}}"
-        plain = _BINDING.get(base.head, ATOM) == ATOM and base.head not in ("div", "sqrt")
+        plain = not base.args or base.head in _DELIMITED
         text = self.set(base)
         return (text if plain else rf"\left({text}\right)") + f"^{{{raised}}}"
 

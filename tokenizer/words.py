@@ -7,7 +7,7 @@ from typing import Final
 
 from tokenizer.atoms import Atom
 from tokenizer.errors import ParseError
-from tokenizer.functions import UNSUPPORTED
+from tokenizer.functions import GLUED, UNSUPPORTED
 from tokenizer.names import CONSTANTS, GREEK_NAMES, KEYWORDS, leaf, split
 from tokenizer.refusals import degrees, unknown_function
 from tokenizer.tree import Tree
@@ -53,19 +53,23 @@ class Words:
         variable = self._differential(run)
         if variable:
             start = position + len(run) - len(variable)
-            if not self.integral:
-                return [Atom("differential", variable, position, leaf(variable))]
-            before = self.atoms(run[: -len(variable) - 1], position) if start > position + 1 else []
-            return [
-                *before,
-                Atom("symbol", "d", start - 1, leaf("d")),
-                Atom("symbol", variable, start, leaf(variable)),
-            ]
+            before = run[: -len(variable) - 1]
+            atoms = self.atoms(before, position) if before else []
+            if self.integral:  # which d is the differential is found later
+                atoms.append(Atom("symbol", "d", start - 1, leaf("d")))
+                return [*atoms, Atom("symbol", variable, start, leaf(variable))]
+            return [*atoms, Atom("differential", variable, start - 1, leaf(variable))]
         pieces = split(run, self.declared, applied=applied)
         last = pieces[-1].text
-        if applied and len(last) > 1 and pieces[-1].kind == "symbol":
-            if last not in GREEK_NAMES and last not in self.declared:
-                raise unknown_function(last, position + pieces[-1].offset)
+        if applied and pieces[-1].kind != "function":
+            known = (
+                pieces[-1].kind == "constant"
+                or len(last) == 1
+                or last in GREEK_NAMES
+                or last in self.declared
+            )
+            if not known or any(piece.kind == "function" for piece in pieces):
+                raise unknown_function(run, position)  # sine(x), not sin(e*x)
         atoms = []
         for kind, text, offset in pieces:
             tree = CONSTANTS[text] if kind == "constant" else None
@@ -78,8 +82,11 @@ class Words:
         """The variable of a differential that ends the run (``dx``, ``xdx``), or nothing."""
         if "d" not in run or run in self.declared or run in GREEK_NAMES:
             return ""
-        head, _, variable = run.rpartition("d")
+        before, _, variable = run.rpartition("d")
         known = variable in self.declared or variable in GREEK_NAMES
         if self.integral:
             return variable if len(variable) == 1 or known else ""
-        return variable if not head and (known or variable in _USUAL_VARIABLES) else ""
+        if not known and variable not in _USUAL_VARIABLES:
+            return ""
+        plain = len(before) <= 1 or any(name in before for name in GLUED)
+        return variable if plain else ""
