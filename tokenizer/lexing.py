@@ -12,7 +12,7 @@ from tokenizer.refusals import unexpected_character
 
 @cache
 def _lexer(syntax: str) -> Lark:
-    return Lark.open_from_package("tokenizer", f"{syntax}.lark", parser="lalr", lexer="basic")
+    return Lark.open_from_package("tokenizer", f"{syntax}.lark", parser=None, lexer="basic")
 
 
 def lex(syntax: str, source: str) -> list[Token]:
