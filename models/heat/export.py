@@ -7,8 +7,8 @@ graph for accelerators. All sizes (batch, tokens, times, queries) are free.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models.artifacts import MANIFEST, GraphFile
+from models.heat.artifact import NAME
 from models.heat.kernel import KernelModel
 from models.heat.train_kernel import MODE_TAU, POINT_TAU, RESOLUTIONS
 
-NAME = "heat-kernel"
 VERSION = "1"
 
 #: τ from which the mode branch answers. In float32 the point branch cannot see a
@@ -42,9 +43,7 @@ def export(model: KernelModel, folder: Path, training: dict[str, Any]) -> dict[s
             file = f"{name}.{precision}.onnx"
             _export(copy.deepcopy(branch).to(dtype).eval(), name, dtype, folder / file)
             graphs[f"{name}.{precision}"] = {
-                "file": file,
-                "sha256": hashlib.sha256((folder / file).read_bytes()).hexdigest(),
-                "bytes": (folder / file).stat().st_size,
+                **asdict(GraphFile.of(folder / file)),
                 "inputs": list(INPUTS[name]),
             }
     manifest = {
@@ -58,8 +57,7 @@ def export(model: KernelModel, folder: Path, training: dict[str, Any]) -> dict[s
         "learned": model.learned(),
         "training": {**training, "resolutions": list(RESOLUTIONS)},
     }
-    path = folder / "manifest.json"
-    path.write_text(json.dumps(manifest, indent=2) + "\n")
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     return manifest
 
 
@@ -73,9 +71,7 @@ def _example(name: str, dtype: torch.dtype, seed: int) -> tuple[Tensor, ...]:
         arrays = [first, np.pi * np.arange(1, tokens + 1), rng.uniform(size=tokens)]
     else:
         arrays = [first, np.sort(rng.uniform(-0.1, 1.1, size=tokens)), rng.uniform(size=tokens)]
-    return tuple(
-        torch.from_numpy(a).to(dtype) for a in (*arrays, tau, np.linspace(0, 1, queries))
-    )
+    return tuple(torch.from_numpy(a).to(dtype) for a in (*arrays, tau, np.linspace(0, 1, queries)))
 
 
 def _export(branch: nn.Module, name: str, dtype: torch.dtype, path: Path) -> None:

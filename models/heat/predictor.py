@@ -43,9 +43,7 @@ def prepare(
     late = np.flatnonzero(tau >= threshold)
     points = None
     if len(early):
-        points = point_tokens(
-            initial, boundary, float(tau[early].min()), float(tau[early].max())
-        )
+        points = point_tokens(initial, boundary, float(tau[early].min()), float(tau[early].max()))
     modes = mode_tokens(initial, boundary, float(tau[late].min())) if len(late) else None
     return Prepared(tau, points, modes, early, late)
 

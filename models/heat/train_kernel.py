@@ -61,9 +61,7 @@ def batches(rng: np.random.Generator, size: int, branch: str) -> Iterator[Batch]
         yield branch, _inputs(branch, u, x, boundary, tau), torch.from_numpy(target)[:, None]
 
 
-def _inputs(
-    branch: str, u: Array, x: Array, boundary: Boundary, tau: float
-) -> tuple[Tensor, ...]:
+def _inputs(branch: str, u: Array, x: Array, boundary: Boundary, tau: float) -> tuple[Tensor, ...]:
     times = np.array([tau])
     if branch == "modes":
         modes = encode_modes(u, x, boundary, tau)

@@ -185,7 +185,9 @@ def breakpoints(tree: Tree, at: Callable[[Array], Mapping[str, Array | float]]) 
     found: set[float] = set()
     for function, turning in _deciding(tree, at):
         values = function(grid)
-        found.update(grid[1:-1][values[1:-1] == 0])
+        # the ends of a stretch of zeros, not all of it
+        zero = values == 0
+        found.update(grid[1:-1][zero[1:-1] & ~(zero[:-2] & zero[2:])])
         found.update(_roots(function, grid, values))
         if turning:
             found.update(_turns(function, grid, values))

@@ -40,6 +40,14 @@ def lift_panels(conditions: Conditions, length: float) -> PiecewisePolynomial:
     return PiecewisePolynomial(np.array([0.0, 1.0]), coefficients)
 
 
+def homogeneous(question: Question, initial: PiecewisePolynomial) -> PiecewisePolynomial:
+    """v₀ = u₀ - lift at t = 0; all zero when the two differ by rounding only."""
+    if question.conditions.homogeneous:
+        return initial
+    left = initial.combine(lift_panels(question.conditions, question.length), -1.0)
+    return left if left.scale() > 1e-14 * initial.scale() else left.scaled(0.0)
+
+
 def _lift_polynomial(conditions: Conditions, length: float) -> tuple[float, float, float]:
     """Coefficients of 1, x and x² in units of L."""
     a, b = conditions.left, conditions.right

@@ -16,7 +16,7 @@ from models.heat.panels import PiecewisePolynomial, from_nodes, smooth_nodes
 from models.heat.predictor import Prepared, prepare
 from models.heat.propagator import CROSSOVER, IMAGES_UP_TO, by_images, by_modes, propagate
 from service.heat.initial import initial_panels, initial_values, sampling_error
-from service.heat.particular import driven, lift, lift_panels
+from service.heat.particular import driven, homogeneous, lift
 from service.heat.question import FieldError, Question
 
 #: Below this τ point tokens would be too many; the formulas answer alone.
@@ -84,11 +84,7 @@ def analyse(question: Question, threshold: float | None, *, check: bool) -> Anal
     panels = initial_panels(question)
     still = tau <= 0
     initial = initial_values(question, panels) if still.any() else None
-    if not question.conditions.homogeneous:
-        before = panels.scale()
-        panels = panels.combine(lift_panels(question.conditions, question.length), -1.0)
-        if panels.scale() <= 1e-15 * before:  # stationary already, but for rounding
-            panels = panels.scaled(0.0)
+    panels = homogeneous(question, panels)
     with np.errstate(over="ignore", invalid="ignore"):
         scale = panels.scale()
         added = lift(question.conditions, question.length, tau, x) + driven(question)
