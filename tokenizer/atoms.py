@@ -27,7 +27,7 @@ Kind = Literal[
     "binomial",  # \binom and two groups
     "integral",  # ∫ and \int
     "differential",  # tree: the variable x of dx
-    "partial",  # ∂
+    "d",  # the upright d of \mathrm{d}x, and ∂
     "column",  # & between value and condition, inside the brackets of cases
     "row",  # \\ between rows of cases
     "end",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from lark import Token
@@ -76,7 +76,7 @@ _SIGNS: Final[dict[str, Kind]] = {
     "RADICAL": "radical",
     "BINOMIAL": "binomial",
     "INTEGRAL": "integral",
-    "PARTIAL": "partial",
+    "PARTIAL": "d",
     "ROW": "row",
     "COLUMN": "column",
 }
@@ -98,7 +98,7 @@ _UNSUPPORTED: Final = {
 _SUBSCRIPT_PARTS: Final = frozenset("LETTERS NUMBER GREEK UPRIGHT COMMAND ESCAPED".split())
 
 
-def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom]:
+def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]:
     """The atoms of ``source``; raises :class:`ParseError`."""
     tokens = lex("latex", source)
     return _Emitter(tokens, len(source), declared, limits).emit()
@@ -108,7 +108,7 @@ class _Emitter:
     """Two passes over the tokens of one source: find the arguments, emit the atoms."""
 
     def __init__(
-        self, tokens: Sequence[Token], length: int, declared: Collection[str], limits: Limits
+        self, tokens: Sequence[Token], length: int, declared: frozenset[str], limits: Limits
     ) -> None:
         self.tokens = tokens
         self.length = length
@@ -383,6 +383,8 @@ class _Emitter:
             self._put("boolean", content, position, Tree("boolean", (), value))
         elif content in ("and", "or"):
             self._put("operator", content, position)
+        elif content == "d" and font != "mathit":
+            self._put("d", content, position)
         elif content == "deg":
             raise degrees(position)
         elif content in ("e", "i", "pi") and font != "mathit":

@@ -159,8 +159,7 @@ def differential(structure: Structure, index: int) -> tuple[Tree, int] | None:
     if atom.kind == "differential":
         assert atom.tree is not None
         return atom.tree, index + 1
-    is_d = atom.kind == "partial" or (atom.kind == "symbol" and atom.text == "d")
-    if not is_d or "d" in structure.declared:
+    if not _is_d(structure, index):
         return None
     following = atoms[index + 1]
     if following.kind == "symbol":
@@ -170,6 +169,13 @@ def differential(structure: Structure, index: int) -> tuple[Tree, int] | None:
         if inside.kind == "symbol" and structure.partner[index + 1] == index + 3:
             return leaf(inside.text), index + 4
     return None
+
+
+def _is_d(structure: Structure, index: int) -> bool:
+    """Whether a d that makes a differential is at ``index``; a declared d is a symbol."""
+    atom = structure.atoms[index]
+    italic = atom.kind == "symbol" and atom.text == "d" and "d" not in structure.declared
+    return italic or atom.kind == "d"
 
 
 # derivatives
@@ -183,7 +189,7 @@ def _derivative(structure: Structure) -> Tree | None:
     atom = atoms[start]
     # dy/dx: the grammar takes dy for a differential
     function = atom.tree if atom.kind == "differential" else None
-    if function is None and atom.kind != "partial" and (atom.kind, atom.text) != ("symbol", "d"):
+    if function is None and not _is_d(structure, start):
         return None
     order, at = _order(structure, start + 1)
     if fraction:

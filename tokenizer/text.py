@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
 from typing import Final
 
 from lark import Token
@@ -41,7 +40,7 @@ _NAME: Final = re.compile(r"([A-Za-z]+|.)([0-9]*)(.*)", re.DOTALL)
 _ROOTS: Final = {"∛": 3, "∜": 4}
 
 
-def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom]:
+def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]:
     """The atoms of ``source``; raises :class:`ParseError`."""
     tokens = lex("text", source)
     integral = any(token.type == "INTEGRAL" or token in ("int", "integral") for token in tokens)
@@ -74,7 +73,7 @@ def atomise(source: str, declared: Collection[str], limits: Limits) -> list[Atom
         elif kind == "INTEGRAL":
             atoms.append(Atom("integral", token, position))
         else:
-            atoms.append(Atom("partial", token, position))
+            atoms.append(Atom("d", token, position))
     return atoms
 
 

@@ -79,6 +79,7 @@ class _Typesetter:
     def __init__(self, root: Tree) -> None:
         # a symbol called e leaves the number e to be written upright
         self.euler = r"\mathrm{e}" if root.contains("e") else "e"
+        self.d = r"\mathrm{d}" if root.contains("d") else "d"
 
     def set(self, tree: Tree) -> str:
         head, args = tree.head, tree.args
@@ -205,12 +206,12 @@ class _Typesetter:
         sign = r"\int"
         if bounds:
             sign += f"_{{{self.set(bounds[0])}}}^{{{self.set(bounds[1])}}}"
-        return rf"{sign} {self.at_least(integrand, NEGATION)} \, d{self.variable(variable)}"
+        return rf"{sign} {self.at_least(integrand, NEGATION)} \, {self.d}{self.variable(variable)}"
 
     def derivative(self, expression: Tree, variable: Tree, order: Tree) -> str:
         raised = "" if order == _ONE else f"^{{{order.value}}}"
         below = self.variable(variable) + raised
-        return rf"\frac{{d{raised}}}{{d{below}}} {self.at_least(expression, PRODUCT)}"
+        return rf"\frac{{{self.d}{raised}}}{{{self.d}{below}}} {self.at_least(expression, PRODUCT)}"
 
     def variable(self, variable: Tree) -> str:
         text = self.symbol(str(variable.value))

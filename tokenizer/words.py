@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Final
 
 from tokenizer.atoms import Atom
@@ -25,7 +24,7 @@ class Words:
     integral sign, so that ``xdx`` is x times a differential.
     """
 
-    def __init__(self, declared: Collection[str], *, integral: bool) -> None:
+    def __init__(self, declared: frozenset[str], *, integral: bool) -> None:
         self.declared = declared
         self.integral = integral
 
@@ -80,7 +79,7 @@ class Words:
 
     def _differential(self, run: str) -> str:
         """The variable of a differential that ends the run (``dx``, ``xdx``), or nothing."""
-        if "d" not in run or run in self.declared or run in GREEK_NAMES:
+        if "d" not in run or not self.declared.isdisjoint({run, "d"}) or run in GREEK_NAMES:
             return ""
         before, _, variable = run.rpartition("d")
         known = variable in self.declared or variable in GREEK_NAMES
