@@ -15,6 +15,7 @@ from service.metrics import Metrics
 from service.schemas import Health
 from service.settings import Settings
 from service.verification.pool import WorkerPool
+from tokenizer.parse import parse
 
 #: The models that the service's tasks ask for.
 MODELS = ("differentiate",)
@@ -56,8 +57,13 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         device=settings.device,
         threads=settings.threads,
         batch_items=settings.batch_items,
+        batch_tokens=settings.batch_tokens,
         queue_items=settings.queue_items,
+        warm_beams=(settings.beam,),
     )
+    # grammars are built at first use, which no request should pay for
+    for syntax in ("text", "latex"):
+        parse("x", syntax=syntax)
     try:
         async with pool, engine:
             yield Resources(settings, engine, pool, cache, metrics)

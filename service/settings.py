@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     batch_items: int = Field(
         32, ge=1, le=1024, description="Most items decoded together; 1 turns batching off."
     )
+    batch_tokens: int = Field(
+        16_384, ge=1, description="Most tokens decoded together, padding counted."
+    )
     queue_items: int = Field(
         512, ge=1, description="Items that may wait for a model; one more is answered with 429."
     )

@@ -42,7 +42,9 @@ async def info(resources: ResourcesOf) -> Info:
         name="calcert",
         version=version(),
         models={
-            name: ModelInfo(version=model.version, provider=model.provider, limits=model.limits)
+            name: ModelInfo(
+                version=model.version, provider=model.provider, limits=dict(model.limits)
+            )
             for name, model in resources.engine.models.items()
         },
         limits={

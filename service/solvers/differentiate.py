@@ -156,9 +156,10 @@ async def _by_model(
     if info is None:
         raise NoAnswer("no_model", "no model for this task is installed")
     give_up = watch.deadline - (1 - share) * watch.remaining_s
+    beam = min(resources.settings.beam, info.limits["beam"])
     outcomes: list[DerivativeOutcome] = []
     for _ in range(order):
-        outcome = await _step(tree, resources, watch, give_up)
+        outcome = await _step(tree, resources, beam, watch, give_up)
         if outcome.answer is None:
             raise NoAnswer("not_verified", "no hypothesis of the model could be verified")
         tree = outcome.answer
@@ -167,7 +168,7 @@ async def _by_model(
 
 
 async def _step(
-    tree: Tree, resources: Resources, watch: Stopwatch, give_up: float
+    tree: Tree, resources: Resources, beam: int, watch: Stopwatch, give_up: float
 ) -> DerivativeOutcome:
     """One derivative: hypotheses from the model, all verified in one round trip."""
     with watch.stage("parse"):
@@ -177,7 +178,7 @@ async def _step(
             raise NoAnswer("unknown_to_model", str(error)) from None
     try:
         generation = await resources.engine.generate(
-            model=TASK, source=source, beam=resources.settings.beam, deadline=give_up
+            model=TASK, source=source, beam=beam, deadline=give_up
         )
     except QueueFull:
         raise Problem(
