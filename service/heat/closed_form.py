@@ -197,9 +197,7 @@ def _checks(
         "equation": holds(sympy.diff(u, _T), alpha * sympy.diff(u, _X, 2) + source),
         "boundary": _worst([holds(*pair) for pair in _ends(u, question, length)]),
     }
-    checks["initial_value"] = (
-        "truncated" if initial is None else holds(u.subs(_T, 0), initial)
-    )
+    checks["initial_value"] = "truncated" if initial is None else holds(u.subs(_T, 0), initial)
     return checks
 
 
@@ -299,9 +297,7 @@ class _Pieces:
     masses: list[tuple[sympy.Expr, sympy.Expr]]
 
 
-def _polynomial_pieces(
-    question: Question, alpha: sympy.Expr, length: sympy.Expr
-) -> _Pieces | None:
+def _polynomial_pieces(question: Question, alpha: sympy.Expr, length: sympy.Expr) -> _Pieces | None:
     """u₀ - lift as polynomials, exactly, or None when it is not made of them."""
     if question.initial is None:
         return None

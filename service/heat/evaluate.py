@@ -143,9 +143,9 @@ def _walk(tree: Tree, values: Mapping[str, Array | float]) -> Any:
     if head == "Piecewise":
         return _piecewise(tree, values)
     if head in ("Max", "Min", "And", "Or"):
-        fold = {
-            "Max": np.maximum, "Min": np.minimum, "And": np.logical_and, "Or": np.logical_or
-        }[head]
+        fold = {"Max": np.maximum, "Min": np.minimum, "And": np.logical_and, "Or": np.logical_or}[
+            head
+        ]
         parts = [_walk(arg, values) for arg in tree.args]
         result = parts[0]
         for part in parts[1:]:
@@ -204,9 +204,7 @@ def _deciding(
     def of(make: Callable[[Mapping[str, Array | float]], Any]) -> Callable[[Array], Array]:
         def function(points: Array) -> Array:
             with np.errstate(all="ignore"):
-                return np.broadcast_to(
-                    np.asarray(make(at(points)), dtype=np.float64), points.shape
-                )
+                return np.broadcast_to(np.asarray(make(at(points)), dtype=np.float64), points.shape)
 
         return function
 

@@ -34,9 +34,7 @@ def lift_panels(conditions: Conditions, length: float) -> PiecewisePolynomial:
     """The lift at τ = 0 as one panel."""
     constant, slope, bend = _lift_polynomial(conditions, length)
     # with x = (1 + y)/2: x² = 1/3 + y/2 + P₂(y)/6
-    coefficients = np.array(
-        [[constant + slope / 2 + bend / 3, slope / 2 + bend / 2, bend / 6]]
-    )
+    coefficients = np.array([[constant + slope / 2 + bend / 3, slope / 2 + bend / 2, bend / 6]])
     return PiecewisePolynomial(np.array([0.0, 1.0]), coefficients)
 
 
@@ -64,16 +62,20 @@ def _lift_polynomial(conditions: Conditions, length: float) -> tuple[float, floa
             return 0.0, 0.0, 0.0
 
 
-def driven(question: Question) -> Array:
-    """Duhamel's integral at every time and point asked, (M, Q). Raises :class:`FieldError`."""
+def driven(question: Question) -> tuple[Array, float]:
+    """Duhamel's integral at every time and point asked, (M, Q), and its quadrature error.
+
+    Raises :class:`FieldError`.
+    """
     out = np.zeros((len(question.times), len(question.x)))
-    if question.source is None:
-        return out
-    source = _Source(question.source, question)
-    for m, time in enumerate(question.times):
-        if time > 0:
-            out[m] = _duhamel(source, question, float(time))
-    return out
+    worst = 0.0
+    if question.source is not None:
+        source = _Source(question.source, question)
+        for m, time in enumerate(question.times):
+            if time > 0:
+                out[m], error = _duhamel(source, question, float(time))
+                worst = max(worst, error)
+    return out, worst
 
 
 class _Source:
@@ -100,8 +102,11 @@ class _Source:
         )
 
 
-def _duhamel(source: _Source, question: Question, time: float) -> Array:
-    """Tanh-sinh quadrature in the elapsed time, which is singular at its start."""
+def _duhamel(source: _Source, question: Question, time: float) -> tuple[Array, float]:
+    """Tanh-sinh quadrature in the elapsed time, which is singular at its start.
+
+    The error is the last change of the estimate, which grossly overstates it.
+    """
     rate = question.alpha / question.length**2
     x = question.place
     kind = question.conditions.kind
@@ -127,7 +132,7 @@ def _duhamel(source: _Source, question: Question, time: float) -> Array:
         change = float(np.abs(finer - estimate).max())
         estimate = finer
         if change <= _SETTLED * float(np.abs(estimate).max()):
-            return estimate
+            return estimate, change
     if change > 1e-6 * float(np.abs(estimate).max()):
         raise FieldError("source_term", "varies too quickly in time to integrate")
-    return estimate
+    return estimate, change

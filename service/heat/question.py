@@ -142,9 +142,7 @@ def _quantity(field: str, value: float | int | str, syntax: Format) -> tuple[flo
             raise FieldError(field, "must be finite")
         tree = _parse(field, value, syntax)
         if tree.symbols():
-            raise FieldError(
-                field, f"must be a number; it has the symbol {tree.symbols()[0]}"
-            )
+            raise FieldError(field, f"must be a number; it has the symbol {tree.symbols()[0]}")
         try:
             number = constant(tree)
         except NotEvaluableError as error:

@@ -42,29 +42,34 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """The reference against another exact formula: worst relative L2 and absolute
-    difference at each time (M,), NaN where it was not tried."""
+    """The reference against another exact formula.
+
+    ``relative_l2`` of u and ``max_abs``, at some of the points, one a time (M,), NaN
+    where it was not tried; ``passed`` whether all agree; ``semigroup`` as in the answer.
+    """
 
     relative_l2: Array
     max_abs: Array
+    passed: bool
+    semigroup: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """What the main process needs; arrays over times (M,) and points (Q,).
 
-    ``initial`` (Q,) is u₀ at the points, when t = 0 is asked; ``added`` (M, Q) is lift
-    and driven part; ``homogeneous`` (M, Q) is the reference for v = u - added.
-    ``low`` and ``high`` bound v₀ (and the zero at the ends), ``scale`` is max |v₀|.
-    ``prepared`` and ``halved`` hold the tokens of v₀/scale for all times and for half
-    the last one, or None where the model is not asked.
+    u = ``added`` + ``homogeneous``, both (M, Q): lift and driven part, and the reference
+    for v. Where no time passes, homogeneous is u₀ itself. ``low`` and ``high`` bound v
+    (None with point masses) and ``range`` bounds u where the maximum principle holds;
+    ``scale`` is max |v₀|. ``prepared`` and ``halved`` hold the tokens of v₀/scale for
+    all times and for half the last one, or None where the model is not asked.
     """
 
-    initial: Array | None
     added: Array
     homogeneous: Array
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    range: tuple[float, float] | None
     scale: float
     input_error: float
     probe: Probe
@@ -73,7 +78,7 @@ class Analysis:
     halved: Prepared | None
 
 
-def analyse(question: Question, threshold: float | None, *, check: bool) -> Analysis:
+def analyse(question: Question, threshold: float | None, check: bool) -> Analysis:
     """The reference for a question, and tokens when the ``threshold`` of a model is given.
 
     ``check`` asks for a second opinion on the reference itself. Raises
@@ -81,19 +86,20 @@ def analyse(question: Question, threshold: float | None, *, check: bool) -> Anal
     values or cannot be followed.
     """
     kind, tau, x = question.conditions.kind, question.tau, question.place
-    panels = initial_panels(question)
+    whole = initial_panels(question)
+    panels = homogeneous(question, whole)
     still = tau <= 0
-    initial = initial_values(question, panels) if still.any() else None
-    panels = homogeneous(question, panels)
     with np.errstate(over="ignore", invalid="ignore"):
         scale = panels.scale()
-        added = lift(question.conditions, question.length, tau, x) + driven(question)
+        source, source_error = driven(question)
+        added = source + lift(question.conditions, question.length, tau, x)
     if not math.isfinite(scale) or not np.isfinite(added).all():
         raise FieldError("initial_condition", "the solution is too large for a number")
     unit = panels.scaled(1 / scale) if scale > 0 else panels
-    low, high = unit.bounds()
-    if kind.fixes_value:
-        low, high = min(low, 0.0), max(high, 0.0)
+    v = scale * pin(kind, x, propagate(unit, kind, tau, x))
+    if still.any():
+        v[still], added[still] = initial_values(question, whole), source[still]
+    low, high = _bounds(unit, kind)
     sampled = sampling_error(question)
     prepared = halved = None
     if threshold is not None and (tau[~still] >= LEAST_MODEL_TAU).all():
@@ -101,18 +107,38 @@ def analyse(question: Question, threshold: float | None, *, check: bool) -> Anal
         if not still.all():
             halved = prepare(unit, kind, tau[~still][-1:] / 2, threshold)
     return Analysis(
-        initial,
         added,
-        scale * pin(kind, x, propagate(unit, kind, tau, x)),
-        scale * low,
-        scale * high,
+        v,
+        None if low is None else scale * low,
+        None if high is None else scale * high,
+        _range(question, whole),
         scale,
-        sampled if sampled is not None else unit.error * scale,
+        source_error + (sampled if sampled is not None else unit.error * scale),
         _probe(unit, kind, tau),
-        _second_opinion(unit, kind, tau, x) if check else None,
+        _second_opinion(unit, question, added, scale) if check else None,
         prepared,
         halved,
     )
+
+
+def _bounds(unit: PiecewisePolynomial, kind: Boundary) -> tuple[float | None, float | None]:
+    """What v stays between, by the maximum principle; None with point masses."""
+    if len(unit.masses):
+        return None, None
+    low, high = unit.bounds()
+    return (min(low, 0.0), max(high, 0.0)) if kind.fixes_value else (low, high)
+
+
+def _range(question: Question, whole: PiecewisePolynomial) -> tuple[float, float] | None:
+    """What u stays between, or None where heat is added, by source, flux or point mass."""
+    conditions = question.conditions
+    ends = list(zip(conditions.kind.value, (conditions.left, conditions.right), strict=True))
+    flux = any(kind == "u_x" and value != 0 for kind, value in ends)
+    if question.source is not None or flux or len(whole.masses):
+        return None
+    held = [value for kind, value in ends if kind == "u"]
+    low, high = whole.bounds()
+    return min([low, *held]), max([high, *held])
 
 
 def pin(kind: Boundary, x: Array, v: Array) -> Array:
@@ -133,26 +159,50 @@ def _probe(unit: PiecewisePolynomial, kind: Boundary, tau: Array) -> Probe:
     nodes, weights = legendre.leggauss(_ENERGY_ORDER)
     x = ((np.arange(panels)[:, None] + (nodes + 1) / 2) / panels).ravel()
     energy = math.inf if len(unit.masses) else unit.norm() ** 2
-    return Probe(
-        x, np.tile(weights / 2 / panels, panels), propagate(unit, kind, tau, x), energy
-    )
+    return Probe(x, np.tile(weights / 2 / panels, panels), propagate(unit, kind, tau, x), energy)
 
 
 def _second_opinion(
-    unit: PiecewisePolynomial, kind: Boundary, tau: Array, x: Array
+    unit: PiecewisePolynomial, question: Question, added: Array, scale: float
 ) -> SecondOpinion:
-    some = x[np.unique(np.linspace(0, len(x) - 1, _CHECK_POINTS).astype(int))]
+    kind, tau = question.conditions.kind, question.tau
+    points = np.unique(np.linspace(0, len(question.x) - 1, _CHECK_POINTS).astype(int))
+    x = question.place[points]
     relative, absolute = np.full(len(tau), np.nan), np.full(len(tau), np.nan)
+    passed, semigroup = True, None
     positive = np.flatnonzero(tau > 0)
     if len(positive):
         chosen = np.linspace(0, len(positive) - 1, _CHECK_TIMES).astype(int)
         for m in positive[np.unique(chosen)]:
-            first = propagate(unit, kind, tau[m : m + 1], some)[0]
-            difference = first - _other_formula(unit, kind, float(tau[m]), some)
-            absolute[m] = np.abs(difference).max()
-            size = float(np.linalg.norm(first))
-            relative[m] = np.linalg.norm(difference) / size if size else 0.0
-    return SecondOpinion(relative, absolute)
+            first = propagate(unit, kind, tau[m : m + 1], x)[0]
+            difference = scale * np.abs(first - _other_formula(unit, kind, float(tau[m]), x))
+            u = added[m, points] + scale * first
+            absolute[m] = difference.max()
+            relative[m] = relative_l2(difference, u)
+            passed &= agrees(difference, scale * first, scale, EXACT)
+        last = float(tau[positive[-1]])
+        whole = propagate(unit, kind, np.array([last]), x)[0]
+        semigroup = float(np.abs(whole - _in_two_steps(unit, kind, last, x)).max())
+    return SecondOpinion(relative, absolute, passed, semigroup)
+
+
+#: Relative L2 within which two exact formulas agree.
+EXACT = 1e-10
+#: A solution that has decayed to nothing is compared by this share of the initial size.
+NOTHING = 1e-12
+
+
+def relative_l2(difference: Array, value: Array) -> float:
+    """‖difference‖ / ‖value‖ over points; 0 for 0/0."""
+    top, bottom = float(np.linalg.norm(difference)), float(np.linalg.norm(value))
+    return 0.0 if top == 0 else top / bottom if bottom else math.inf
+
+
+def agrees(difference: Array, value: Array, scale: float, tolerance: float) -> bool:
+    """Relative L2 within ``tolerance``, or nowhere more than ``NOTHING`` of ``scale`` off."""
+    return bool(
+        relative_l2(difference, value) <= tolerance or np.abs(difference).max() <= NOTHING * scale
+    )
 
 
 def _other_formula(unit: PiecewisePolynomial, kind: Boundary, tau: float, x: Array) -> Array:
@@ -163,16 +213,20 @@ def _other_formula(unit: PiecewisePolynomial, kind: Boundary, tau: float, x: Arr
         return by_modes(unit, kind, np.array([tau]), x)[0]
     if tau <= IMAGES_UP_TO:
         return by_images(unit, kind, tau, x)
-    # S(τ) = S(step) S(τ - step), the last step by images
-    step = IMAGES_UP_TO / 2
+    return _in_two_steps(unit, kind, tau, x)
+
+
+def _in_two_steps(unit: PiecewisePolynomial, kind: Boundary, tau: float, x: Array) -> Array:
+    """S(τ) = S(τ - step) S(step), the second by images as far as they go."""
+    if tau < CROSSOVER:
+        return _in_two_local_steps(unit, kind, tau, x)
+    step = min(tau / 2, IMAGES_UP_TO / 2)
     nodes = smooth_nodes(tau - step)
-    middle = by_modes(unit, kind, np.array([tau - step]), nodes.ravel())[0]
+    middle = propagate(unit, kind, np.array([tau - step]), nodes.ravel())[0]
     return by_images(from_nodes(middle.reshape(nodes.shape)), kind, step, x)
 
 
-def _in_two_local_steps(
-    unit: PiecewisePolynomial, kind: Boundary, tau: float, x: Array
-) -> Array:
+def _in_two_local_steps(unit: PiecewisePolynomial, kind: Boundary, tau: float, x: Array) -> Array:
     """S(τ) = S(τ/2) S(τ/2) by images, the second only as far as the kernel reaches."""
     width = math.sqrt(2 * tau)
     nodes, weights = legendre.leggauss(12)

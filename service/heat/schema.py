@@ -116,13 +116,16 @@ class HeatVerification(BaseModel):
     reference: Literal["spectral", "images"] = Field(
         description="The exact formula compared with: modes, or mirror images."
     )
-    relative_l2: list[float] = Field(description="‖u - reference‖ / ‖reference‖, one a time.")
-    max_abs: list[float] = Field(description="max |u - reference|, one a time.")
+    relative_l2: list[float | None] = Field(
+        description="‖u - reference‖ / ‖reference‖, one a time; null where not compared."
+    )
+    max_abs: list[float | None] = Field(description="max |u - reference|, one a time.")
     maximum_principle: bool | None = Field(
         description="No value beyond initial and boundary values; null where heat is added."
     )
     energy_decay: bool | None = Field(
-        description="∫v² never grows in time; null where heat is added."
+        description="∫v² of the homogeneous part v never grows from one time to the next; "
+        "null when all times are too early to tell."
     )
     semigroup: float | None = Field(
         description="max |S(t/2)S(t/2)v - S(t)v| / max |v₀| at the last time; "
@@ -178,4 +181,17 @@ class HeatAnswer(BaseModel):
     closed_form: ClosedForm | None
     model: HeatModelName | None
     cached: bool
+    timing_ms: dict[str, float]
+
+
+class HeatUnsolved(BaseModel):
+    """No values that could be verified in time."""
+
+    status: Literal["unsolved"] = "unsolved"
+    input: HeatInput
+    u: None = None
+    source: None = None
+    verification: None = None
+    reason: str = Field(description="Why there are none.")
+    cached: Literal[False] = False
     timing_ms: dict[str, float]

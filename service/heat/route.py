@@ -1,0 +1,101 @@
+"""POST /pde/heat."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.heat.render import picture, table
+from service.heat.schema import HeatAnswer, HeatRequest, HeatUnsolved
+from service.heat.sessions import HeatModel
+from service.heat.solver import HeatSolver
+from service.problems import Problem, responses
+from service.resources import Resources, ResourcesOf
+
+router = APIRouter(tags=["heat"])
+
+#: In order of preference when a client accepts several equally.
+OFFERED: Final = ("application/json", "text/csv", "image/png", "image/svg+xml")
+
+
+@router.post(
+    "/pde/heat",
+    response_model=HeatAnswer | HeatUnsolved,
+    responses={
+        **responses(400, 406, 408, 413, 415, 422, 429, 500, 504),
+        200: {"content": {kind: {"schema": {"type": "string"}} for kind in OFFERED[1:]}},
+    },
+    summary="Solve the heat equation",
+)
+async def post_heat(body: HeatRequest, request: Request, resources: ResourcesOf) -> Response:
+    """Values of the solution, with how they were verified.
+
+    `Accept` chooses the form: JSON, a CSV table with a column a time, or a picture
+    (PNG or SVG) of profiles and the space–time map.
+    """
+    form = negotiate(request.headers.get("accept", "*/*"))
+    answer = await _solver(request, resources).solve(body, formula=form == OFFERED[0])
+    if form == OFFERED[0]:
+        return Response(answer.model_dump_json(), media_type=form)
+    if isinstance(answer, HeatUnsolved):
+        raise Problem("unsolved", answer.reason, status=504, title="No answer in time")
+    x, times, u = (np.array(part) for part in (answer.x, answer.times, answer.u))
+    headers = {
+        "X-Verification": answer.verification.status,
+        "X-Source": answer.source,
+    }
+    if form == "text/csv":
+        return Response(table(x, times, u), headers=headers, media_type=form)
+    given = answer.input.initial_condition
+    title = f"u(x, 0) = {given if isinstance(given, str) else given.text}"
+    kind = "png" if form == "image/png" else "svg"
+    drawn = await _solver(request, resources).draw(picture, x, times, u, title, kind)
+    return Response(drawn, headers=headers, media_type=form)
+
+
+def negotiate(accept: str) -> str:
+    """The media type to answer in (RFC 9110 §12.5.1). Raises :class:`Problem`, 406."""
+    weights: dict[str, float] = {}
+    for entry in accept.split(","):
+        kind, *parameters = (part.strip().lower() for part in entry.split(";"))
+        weight = 1.0
+        for parameter in parameters:
+            name, _, value = parameter.partition("=")
+            if name.strip() == "q":
+                try:
+                    weight = float(value)
+                except ValueError:
+                    weight = 0.0
+        weights[kind] = max(weight, weights.get(kind, 0.0))
+
+    def wish(kind: str) -> float:
+        for pattern in (kind, kind.split("/")[0] + "/*", "*/*"):
+            if pattern in weights:
+                return weights[pattern]
+        return 0.0
+
+    best = max(OFFERED, key=wish)
+    if wish(best) <= 0:
+        raise Problem(
+            "not-acceptable",
+            f"Accept one of {', '.join(OFFERED)}.",
+            status=406,
+            title="None of the accepted forms can be had",
+        )
+    return best
+
+
+def _solver(request: Request, resources: Resources) -> HeatSolver:
+    """The application's solver, made at first use."""
+    state = request.app.state
+    solver = getattr(state, "heat_solver", None)
+    if not isinstance(solver, HeatSolver):
+        settings = resources.settings
+        model = HeatModel.find(settings.artifacts, device=settings.device, threads=settings.threads)
+        solver = state.heat_solver = HeatSolver(
+            model, resources.pool, settings, resources.cache, resources.metrics
+        )
+    return solver
