@@ -72,9 +72,14 @@ def _build(head: str, args: list[sympy.Basic]) -> sympy.Basic:
         constructor = CONSTRUCTORS[head]
     except KeyError:
         raise ConversionError(f"{head} is a task, not an expression") from None
-    if head in _NUMERIC_ONLY and any(arg.is_Boolean for arg in args):
+    if head in _NUMERIC_ONLY and not all(isinstance(arg, sympy.Expr) for arg in args):
         raise ConversionError(f"{head} takes numbers, not conditions")
-    return constructor(*args)
+    try:
+        return constructor(*args)
+    except ConversionError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:  # such as I < x, Mod(x, 0)
+        raise ConversionError(f"{head} has no meaning here: {error}") from None
 
 
 def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:

@@ -93,6 +93,8 @@ def _decide(lhs: sympy.Expr, rhs: sympy.Expr, deadline: float) -> Verdict:
         return Verdict("proved", "canonical")
     test = zero_test(lhs, rhs, deadline=deadline)
     pair = Pair(lhs, rhs)
+    if test.outcome is not Outcome.ZERO:
+        pair.refine()  # only a proof by kernels covers what no sample can
     witness = pair.counterexample()
     if witness is not None:
         return Verdict("refuted", "counterexample", witness=witness)

@@ -7,9 +7,10 @@ which the left-hand side has a real value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 import mpmath
@@ -43,6 +44,10 @@ DEEP_DIGITS: Final = 4000
 #: Digits of that check beyond the range of the values met.
 DEEP_MARGIN: Final = 100
 
+#: Branch points looked at, and the degree of the polynomials whose zeros are found.
+MAX_GUARDS: Final = 16
+MAX_GUARD_DEGREE: Final = 12
+
 
 @dataclass(frozen=True, slots=True)
 class Witness:
@@ -71,6 +76,7 @@ class Pair:
         self.symbols: list[sympy.Symbol] = sorted(free, key=lambda symbol: str(symbol.name))
         self._names = tuple(symbol.name for symbol in self.symbols)
         self.sample = self._within(sample(self._names))
+        self._dense = False
         self._memo: dict[sympy.Basic, Values] = {}
 
     def _within(self, points: Sample) -> Sample:
@@ -81,7 +87,7 @@ class Pair:
         """The point as a substitution."""
         return dict(zip(self.symbols, self.sample.point(index), strict=True))
 
-    @cached_property
+    @property
     def left(self) -> Values | None:
         """Values of the left-hand side, shape (points,); None if it has no real rule.
 
@@ -89,13 +95,66 @@ class Pair:
         """
         try:
             values = self._values(self.lhs)
-            if self.symbols and np.count_nonzero(np.isfinite(values)) < POINTS:
-                self.sample = self._within(dense_sample(self._names))
-                self._memo.clear()
+            scarce = np.count_nonzero(np.isfinite(values)) < POINTS
+            if self.symbols and scarce and not self._dense:
+                self._resample(dense_sample(self._names).joined(self.sample.coordinates))
+                self._dense = True
                 values = self._values(self.lhs)
         except NotRealError:
             return None
         return values
+
+    def _resample(self, points: Sample) -> None:
+        self.sample = self._within(points)
+        self._memo.clear()
+
+    def refine(self) -> None:
+        """Add points on every side of the zeros of the branch points.
+
+        A difference that is confined to ``x > 5000`` must not be missed.
+        """
+        found: list[list[float]] = []
+        opaque = False
+        for guard in guards(self.lhs, self.rhs)[:MAX_GUARDS]:
+            for column, symbol in enumerate(self.symbols):
+                if not guard.has(symbol):
+                    continue
+                if not guard.is_polynomial(symbol):
+                    opaque = True
+                    continue
+                for row in self.sample.coordinates[:3]:
+                    for value in self._around_zeros(guard, symbol, row):
+                        point = [float(c) for c in row]
+                        point[column] = value
+                        found.append(point)
+        points = self.sample
+        if opaque and len(self.symbols) == 1:
+            points = dense_sample(self._names)
+            self._dense = True
+        if found or points is not self.sample:
+            self._resample(points.joined(found) if found else points)
+
+    def _around_zeros(
+        self, guard: sympy.Expr, symbol: sympy.Symbol, row: NDArray[np.float64]
+    ) -> list[float]:
+        others = {
+            s: sympy.Rational(*float(c).as_integer_ratio())
+            for s, c in zip(self.symbols, row, strict=True)
+            if s != symbol
+        }
+        polynomial = sympy.Poly(guard.subs(others), symbol)
+        if not 0 < polynomial.degree() <= MAX_GUARD_DEGREE:
+            return []
+        try:
+            roots = np.roots([complex(c).real for c in polynomial.all_coeffs()])
+        except (TypeError, OverflowError, ValueError, np.linalg.LinAlgError):
+            return []
+        zeros = sorted({float(r.real) for r in roots if abs(r.imag) <= 1e-6 * (1 + abs(r.real))})
+        if not zeros:
+            return []
+        beyond = [zeros[0] - abs(zeros[0]) - 1, zeros[-1] + abs(zeros[-1]) + 1]
+        between = [(a + b) / 2 for a, b in pairwise(zeros)]
+        return [_short(value) for value in (*beyond, *between)]
 
     def _values(self, expr: sympy.Basic) -> Values:
         return real_values(expr, self.sample.columns(self.symbols), self._memo)
@@ -211,20 +270,20 @@ class Pair:
         candidates = np.flatnonzero(np.isfinite(self.left))
         if everywhere or len(candidates) == 0:
             candidates = np.arange(len(self.sample))
-        chosen: list[int] = []
-        patterns = self._patterns()[candidates]
-        _, groups = np.unique(patterns, axis=0, return_inverse=True)
+        _, first, groups = np.unique(
+            self._patterns()[candidates], axis=0, return_index=True, return_inverse=True
+        )
+        chosen = [int(i) for i in candidates[first]][: 3 * wanted]
         groups = groups.reshape(-1)
-        for group in range(int(groups.max()) + 1):
-            chosen += [int(i) for i in candidates[groups == group][:3]]
-        spread = [int(i) for i in candidates[:: max(1, len(candidates) // wanted)]]
-        chosen += [i for i in spread if i not in chosen][: max(0, wanted - len(chosen))]
-        return chosen[: 3 * wanted]
+        for group in range(len(first)):
+            chosen += [int(i) for i in candidates[groups == group][1:3]]
+        chosen += [int(i) for i in candidates[:: max(1, len(candidates) // wanted)]]
+        return list(dict.fromkeys(chosen))[: max(wanted, min(3 * wanted, 3 * len(first)))]
 
     def _patterns(self) -> NDArray[np.int8]:
         """Signs of everything at which a branch changes, shape (points, guards)."""
         # the first few symbols too: a sign change may hide in a function without a branch point
-        signs = np.sign(self.sample.grains[:, :3]).astype(np.int8)
+        signs = np.sign(self.sample.coordinates[:, :3]).astype(np.int8)
         rows = [np.zeros(len(self.sample), dtype=np.int8), *signs.T]
         for guard in guards(self.lhs, self.rhs):
             try:
@@ -279,3 +338,9 @@ def _widest(suspects: NDArray[np.intp], gap: Values) -> Sequence[int]:
     order = suspects[np.argsort(-gap[suspects], kind="stable")]
     spread = suspects[:: len(suspects) // half]
     return list(dict.fromkeys(int(i) for i in (*order[:half], *spread[:half])))
+
+
+def _short(number: float) -> float:
+    """A nearby double with few bits, which is a short fraction."""
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(round(mantissa * 2**20), exponent - 20)

@@ -67,7 +67,7 @@ class Evaluator:
             result = self._visit(expr, memo)
         except UndefinedError:
             raise
-        except (ArithmeticError, ValueError, TypeError, mpmath.NoConvergence) as error:
+        except (ArithmeticError, ValueError, TypeError, mpmath.libmp.NoConvergence) as error:
             raise UndefinedError(str(error)) from None
         if not self.context.isfinite(result):
             raise UndefinedError("not finite")

@@ -20,7 +20,7 @@ from sympy import S
 
 Values = NDArray[np.float64]
 
-#: Points are multiples of this, so that a double holds them exactly.
+#: Points are multiples of 1/GRAIN: short fractions are quicker to work with.
 GRAIN: Final = 1024
 
 #: Magnitudes that sample points are spread over, and how often each is drawn.
@@ -33,26 +33,30 @@ class NotRealError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Exact points: coordinates in units of 1/GRAIN, shape (points, names)."""
+    """Points; a double is an exact rational number. ``coordinates``: shape (points, names)."""
 
-    grains: NDArray[np.int64]
+    coordinates: Values
 
     def __len__(self) -> int:
-        return len(self.grains)
+        return len(self.coordinates)
 
     def point(self, index: int) -> tuple[sympy.Rational, ...]:
         """The exact coordinates of one point."""
-        return tuple(sympy.Rational(int(n), GRAIN) for n in self.grains[index])
+        return tuple(sympy.Rational(*float(c).as_integer_ratio()) for c in self.coordinates[index])
 
     def positive(self, columns: Sequence[int]) -> Sample:
         """The same points with positive coordinates in these columns."""
-        grains = self.grains.copy()
-        grains[:, columns] = np.abs(grains[:, columns])
-        return Sample(grains)
+        coordinates = self.coordinates.copy()
+        coordinates[:, columns] = np.abs(coordinates[:, columns])
+        return Sample(coordinates)
+
+    def joined(self, points: Sequence[Sequence[float]] | Values) -> Sample:
+        """These points after the present ones."""
+        return Sample(np.concatenate([self.coordinates, np.array(points, dtype=np.float64)]))
 
     def columns(self, symbols: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Values]:
         """The coordinates of the points as one array a symbol."""
-        return {symbol: self.grains[:, k] / GRAIN for k, symbol in enumerate(symbols)}
+        return {symbol: self.coordinates[:, k] for k, symbol in enumerate(symbols)}
 
 
 @lru_cache(maxsize=64)
@@ -72,7 +76,7 @@ def sample(names: tuple[str, ...], count: int = 256) -> Sample:
             negative = not positive and draw.random() < 0.6
             point.append(-size if negative else size)
         points.append(point)
-    return Sample(np.array(points, dtype=np.int64).reshape(count, len(names)))
+    return Sample(np.array(points, dtype=np.float64).reshape(count, len(names)) / GRAIN)
 
 
 @lru_cache(maxsize=64)
@@ -85,7 +89,7 @@ def dense_sample(names: tuple[str, ...]) -> Sample:
     close = [s * k for k in range(1, 65) for s in (1, -1)]
     grid = [n for n in (*near, *far, *close) if n]
     random.Random("calcert dense").shuffle(grid)  # noqa: S311 - repeatable, not secret
-    return Sample(np.array(grid, dtype=np.int64)[:, None])
+    return Sample(np.array(grid, dtype=np.float64)[:, None] / GRAIN)
 
 
 def real_values(
