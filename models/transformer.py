@@ -66,7 +66,7 @@ class Attention(nn.Module):
 
     def split(self, x: Tensor) -> Tensor:
         """(B, N, C) -> (B, H, N, D)."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return x.view(*x.shape[:-1], self.heads, -1).transpose(1, 2)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of ``x``, each (B, H, N, D)."""
@@ -150,6 +150,7 @@ class Transformer(nn.Module):
         # what a reference looks like from outside: as a key to point at, as an input to read
         self.pointer_key = nn.Linear(config.width, config.width)
         self.pointer_value = nn.Linear(config.width, config.width)
+        self.flat: Tensor
         self.register_buffer("flat", flat_positions(512, config.width), persistent=False)
         for parameter in self.parameters():
             if parameter.dim() > 1:
@@ -160,16 +161,16 @@ class Transformer(nn.Module):
         if self.config.tree_positions:
             result: Tensor = embed(paths)
             return result
-        table: Tensor = self.flat
-        return table[: paths.shape[1]].unsqueeze(0)
+        return self.flat[: paths.shape[1]].unsqueeze(0)
 
     def encode(self, source: Tensor, paths: Tensor) -> tuple[Tensor, Tensor]:
         """int64 tokens and path codes (B, S) -> memory (B, S, C), additive mask (B, 1, 1, S)."""
         mask = (source == PAD).to(self.to_vocabulary.weight.dtype)[:, None, None, :] * MASKED
-        x = self.source_embedding(source) + self.positions(self.source_path, paths)
+        x: Tensor = self.source_embedding(source) + self.positions(self.source_path, paths)
         for layer in self.encoder:
             x = layer(x, mask)
-        return self.encoder_norm(x), mask
+        memory: Tensor = self.encoder_norm(x)
+        return memory, mask
 
     def read(self, previous: Tensor, parents: Tensor, paths: Tensor, values: Tensor) -> Tensor:
         """What the decoder sees of its own output so far, (B, T, C).
@@ -177,13 +178,14 @@ class Transformer(nn.Module):
         ``previous`` (B, T) holds the token before each place, references
         included; ``values`` (B, S, C) is what references look like.
         """
-        x = self.parent_embedding(parents) + self.positions(self.target_path, paths)
+        x: Tensor = self.parent_embedding(parents) + self.positions(self.target_path, paths)
         position = (previous - self.config.vocabulary).clamp(min=0)
         if not self.config.references:
-            return x + self.target_embedding(previous)
+            x = x + self.target_embedding(previous)
+            return x
         pointed = values.gather(1, position.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
         is_reference = (previous >= self.config.vocabulary).unsqueeze(-1)
-        word = self.target_embedding(previous.clamp(max=self.config.vocabulary - 1))
+        word: Tensor = self.target_embedding(previous.clamp(max=self.config.vocabulary - 1))
         return x + torch.where(is_reference, pointed.to(word.dtype), word)
 
     def logits(self, x: Tensor, pointer_keys: Tensor, mask: Tensor) -> Tensor:

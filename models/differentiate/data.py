@@ -75,3 +75,18 @@ def write(folder: Path, shards: int, size: int, seed: int, *, references: bool =
         for name in Drawn.__slots__:
             setattr(total, name, getattr(total, name) + getattr(drawn, name))
     return total
+
+
+def validation(count: int, seed: int = 77) -> Shard:
+    """``count`` examples of the test fold, to follow a training by; not a measured set."""
+    rng = random.Random(seed)  # noqa: S311 - reproducible data, no secret
+    trees = RandomTrees(Alphabet())
+    held: list[Example] = []
+    while len(held) < count:
+        tree = question(rng, trees)
+        source = encode(tree)
+        label = Labeller(source).label()
+        fits = len(source.ids) <= LONGEST_SOURCE and len(label) <= LONGEST_TARGET
+        if is_held_out(source.ids) and fits and is_finite(tree, rng):
+            held.append(example(source, label))
+    return Shard.of(held)

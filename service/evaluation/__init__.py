@@ -1,0 +1,1 @@
+"""What ``calcert evaluate`` measures, and the tables it prints."""
