@@ -159,7 +159,7 @@ class DecoderGraph(nn.Module):
 def load(checkpoint: Path) -> tuple[Transformer, dict[str, Any]]:
     """The network with its averaged weights, and how far training had come."""
     # the optimizer's learning rate was once a NumPy number
-    numbers = [np.dtype, np.dtypes.Float64DType, np.float64(0).__reduce__()[0]]
+    numbers: list[Any] = [np.dtype, np.dtypes.Float64DType, np.float64(0).__reduce__()[0]]
     with torch.serialization.safe_globals(numbers):
         saved = torch.load(checkpoint, weights_only=True, map_location="cpu")
     model = Transformer(ModelConfig(**saved["config"]))
@@ -232,11 +232,11 @@ def export_model(
 
 def _encoder(model: Transformer) -> onnx.ModelProto:
     batch, source = (torch.export.Dim(name) for name in ("batch", "source"))
-    tokens = torch.full((2, 3), PAD + 1)
+    tokens, paths = torch.full((2, 2, 3), PAD + 1)
     cross = _layered("cross", model.config.decoder_layers)
     return _trace(
         EncoderGraph(model),
-        (tokens, torch.zeros_like(tokens)),
+        (tokens, paths),
         ({0: batch, 1: source}, {0: batch, 1: source}),
         ["tokens", "paths"],
         ["mask", "pointer_keys", "pointer_values", *cross],
@@ -249,21 +249,21 @@ def _decoder(model: Transformer) -> onnx.ModelProto:
         torch.export.Dim(name) for name in ("batch", "source", "beam", "places")
     )
     b, s, w, p = 2, 3, 4, 8  # sizes to trace with: all different, none of them 1
-    ids = torch.ones(b, w, dtype=torch.int64)
-    numbers = torch.zeros(b, w)
+    # a tensor of its own for each input: one given twice would become one input
+    previous, parents, paths, cells = torch.ones(4, b, w, dtype=torch.int64)
     row = {0: batch, 1: width}
     head = config.width // config.heads
     cross = [torch.zeros(b, config.heads, s, head) for _ in range(2 * config.decoder_layers)]
     past = [torch.zeros(b, config.heads, p, head) for _ in range(2 * config.decoder_layers)]
     inputs = {
-        "previous": (ids, row),
-        "parents": (ids, row),
-        "paths": (ids, row),
-        "scores": (numbers, row),
+        "previous": (previous, row),
+        "parents": (parents, row),
+        "paths": (paths, row),
+        "scores": (torch.zeros(b, w), row),
         "word_bias": (torch.zeros(b, w, config.vocabulary), row),
         "reference_bias": (torch.zeros(b, w, 1), row),
         "visible": (torch.ones(b, w, p, dtype=torch.bool), {**row, 2: places}),
-        "places": (ids, row),
+        "places": (cells, row),
         "mask": (torch.zeros(b, 1, 1, s), {0: batch, 3: source}),
         "pointer_keys": (torch.zeros(b, s, config.width), {0: batch, 1: source}),
         "pointer_values": (torch.zeros(b, s, config.width), {0: batch, 1: source}),

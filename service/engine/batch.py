@@ -1,0 +1,172 @@
+"""One running batch: items that are decoded together, step by step.
+
+Batching is continuous: an item joins between two steps and leaves as soon as its
+search is done, whatever the others do (Orca, Yu et al., OSDI 2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine import grammar
+from service.engine.rows import Rows
+from service.engine.search import Hypothesis, Search
+from service.engine.session import ModelSession
+from tokenizer.vocabulary import PAD, SIZE
+
+#: Questions are padded to a multiple of this many tokens.
+_SOURCE_BLOCK = 16
+#: The cache grows by this many steps at a time.
+_STEP_BLOCK = 16
+#: Questions are encoded together when the shortest is at least this share of the longest.
+_ALIKE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What a model found, best first, and what it took.
+
+    ``tokens_decoded`` counts the steps of the search.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    queue_ms: float
+    model_ms: float
+    tokens_decoded: int
+
+
+@dataclass(eq=False, slots=True)
+class Item:
+    """One question on its way. Times are of ``time.monotonic``."""
+
+    search: Search
+    deadline: float | None
+    submitted: float
+    started: float = 0.0
+    future: Future[Generation] = field(default_factory=Future)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the question."""
+        return len(self.search.source.ids)
+
+    def expired(self, now: float) -> bool:
+        """The deadline has passed."""
+        return self.deadline is not None and now >= self.deadline
+
+
+class Batch:
+    """The items of one model and one beam width that are being decoded.
+
+    At most ``most_items``, and at most ``most_tokens`` counting what they are
+    padded to: tokens of questions and places of caches.
+    """
+
+    def __init__(
+        self, session: ModelSession, width: int, most_items: int, most_tokens: int
+    ) -> None:
+        self.session = session
+        self.width = width
+        self.most_items = most_items
+        self.most_tokens = most_tokens
+        self.items: list[Item] = []
+        self._rows = Rows(session)
+        self._names: npt.NDArray[np.float32] | None = None
+
+    def room_for(self, joining: Sequence[Item], item: Item) -> bool:
+        """Whether ``item`` may join besides ``joining``; an empty batch takes any."""
+        others = [*self.items, *joining]
+        if not others:
+            return True
+        padded = self._source([*others, item]) + self._places()
+        rows = len(others) + 1
+        return rows <= self.most_items and rows * padded <= self.most_tokens
+
+    def join(self, items: Sequence[Item]) -> None:
+        """Encode ``items`` and take them in."""
+        self._rows.resize(
+            len(self.items) + len(items),
+            self._source([*self.items, *items]),
+            self._places(),
+        )
+        for group in _alike(items):
+            longest = max(item.length for item in group)
+            tokens = np.full((len(group), longest), PAD, np.int64)
+            paths = np.zeros_like(tokens)
+            for row, item in enumerate(group):
+                tokens[row, : item.length] = item.search.source.ids
+                paths[row, : item.length] = item.search.source.paths
+            memory = self.session.encode(tokens, paths)
+            for row, item in enumerate(group):
+                self._rows.add(memory, row, item.length)
+                self.items.append(item)
+        self._names = None
+
+    def leave(self, item: Item) -> None:
+        """Take ``item`` out."""
+        row = self.items.index(item)
+        self._rows.remove(row)
+        self.items[row] = self.items[-1]
+        self.items.pop()
+        self._names = None
+
+    def step(self) -> None:
+        """Every search goes on by one token."""
+        searches = [item.search for item in self.items]
+        self._rows.resize(len(searches), self._source(self.items), self._places())
+        previous, parents, paths, rules = np.array(
+            [[partial.columns for partial in search.beam] for search in searches], np.int64
+        ).transpose(2, 0, 1)
+        if self._names is None:
+            self._names = np.stack([grammar.names(search.source) for search in searches])
+        bits = b"".join(
+            past.to_bytes(self._rows.places // 8, "little")
+            for search in searches
+            for past in search.visible()
+        )
+        visible = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
+        scores, index = self.session.step(
+            {
+                "previous": np.ascontiguousarray(previous),
+                "parents": np.ascontiguousarray(parents),
+                "paths": np.ascontiguousarray(paths),
+                "scores": np.array(
+                    [[partial.score for partial in search.beam] for search in searches],
+                    np.float32,
+                ),
+                "word_bias": grammar.WORDS[rules] + self._names,
+                "reference_bias": grammar.REFERENCES[rules],
+                "visible": visible.view(np.bool_).reshape(len(searches), self.width, -1),
+                "places": np.array([search.places for search in searches], np.int64),
+            },
+            self._rows.held,
+        )
+        origins, tokens = np.divmod(index, SIZE + self._rows.source)
+        for search, *found in zip(
+            searches, scores.tolist(), origins.tolist(), tokens.tolist(), strict=True
+        ):
+            search.extend(*found)
+
+    def _source(self, items: Sequence[Item]) -> int:
+        longest = max((item.length for item in items), default=1)
+        return -(-longest // _SOURCE_BLOCK) * _SOURCE_BLOCK
+
+    def _places(self) -> int:
+        steps = max((item.search.steps for item in self.items), default=0) + 1
+        return -(-steps // _STEP_BLOCK) * _STEP_BLOCK * self.width
+
+
+def _alike(items: Sequence[Item]) -> list[list[Item]]:
+    """Groups of like length."""
+    groups: list[list[Item]] = []
+    for item in sorted(items, key=lambda item: -item.length):
+        if groups and item.length >= _ALIKE * groups[-1][0].length:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups

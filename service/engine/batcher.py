@@ -1,0 +1,172 @@
+"""A bounded queue and the thread that decodes what is in it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
+
+from service.engine.batch import Batch, Generation, Item
+from service.engine.errors import DeadlineExceeded, EngineStopped, QueueFull
+
+log = logging.getLogger(__name__)
+
+#: Items are grouped by model name and beam width.
+Group = tuple[str, int]
+
+
+class Batcher:
+    """Runs batches, one for each group, in turn; a step of each at a time.
+
+    ``queue_items`` is how many items may wait, over all groups. ``on_step`` is told,
+    in the decoding thread, the rows of each step and how long it took in seconds.
+    """
+
+    def __init__(
+        self,
+        open_batch: Callable[[Group], Batch],
+        queue_items: int,
+        on_step: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self._open_batch = open_batch
+        self._queue_items = queue_items
+        self._on_step = on_step
+        self._waiting: dict[Group, deque[Item]] = {}
+        self._batches: dict[Group, Batch] = {}
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="decoder", daemon=True)
+
+    @property
+    def waiting(self) -> int:
+        """Items that no batch has taken yet."""
+        return sum(len(queue) for queue in self._waiting.values())
+
+    def start(self) -> None:
+        """Start decoding."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop decoding; items that are not done fail with :class:`EngineStopped`."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+
+    def submit(self, group: Group, item: Item) -> None:
+        """Queue ``item``. Raises :class:`QueueFull` and :class:`EngineStopped`."""
+        with self._wake:
+            if self._stopping or not self._thread.is_alive():
+                raise EngineStopped("the engine is not running")
+            if self.waiting >= self._queue_items:
+                raise QueueFull(f"{self._queue_items} items are waiting already")
+            self._waiting.setdefault(group, deque()).append(item)
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while self._pause():
+            for group in list(self._waiting):
+                try:
+                    self._advance(group)
+                except Exception as error:
+                    # the batch's state is unknown: its items fail, the next ones start afresh
+                    log.exception("decoding failed")
+                    batch = self._batches.pop(group, None)
+                    for item in batch.items if batch else ():
+                        _fail(item, _broken(error))
+        waiting = [item for queue in self._waiting.values() for item in queue]
+        for item in waiting + [item for batch in self._batches.values() for item in batch.items]:
+            _fail(item, EngineStopped("the engine was stopped"))
+
+    def _pause(self) -> bool:
+        """Sleep until there is work; False when it is time to stop."""
+        with self._wake:
+            self._wake.wait_for(
+                lambda: (
+                    self._stopping
+                    or any(self._waiting.values())
+                    or any(batch.items for batch in self._batches.values())
+                )
+            )
+            return not self._stopping
+
+    def _advance(self, group: Group) -> None:
+        if group not in self._batches:
+            self._batches[group] = self._open_batch(group)
+        batch = self._batches[group]
+        self._drop(group, batch)
+        self._admit(group, batch)
+        if not batch.items:
+            return
+        started = time.monotonic()
+        batch.step()
+        now = time.monotonic()
+        if self._on_step is not None:
+            self._on_step(len(batch.items), now - started)
+        for item in [item for item in batch.items if item.search.done]:
+            batch.leave(item)
+            search = item.search
+            _settle(
+                item,
+                Generation(
+                    tuple(search.finished),
+                    1000 * (item.started - item.submitted),
+                    1000 * (now - item.started),
+                    search.steps,
+                ),
+            )
+
+    def _drop(self, group: Group, batch: Batch) -> None:
+        """Forget items whose client has gone or whose deadline has passed."""
+        now = time.monotonic()
+
+        def over(item: Item) -> bool:
+            if item.expired(now):
+                _fail(item, DeadlineExceeded("the deadline passed before the search was done"))
+            return item.future.done()
+
+        with self._wake:
+            queue = self._waiting[group]
+            self._waiting[group] = deque(item for item in queue if not over(item))
+        for item in [item for item in batch.items if over(item)]:
+            batch.leave(item)
+
+    def _admit(self, group: Group, batch: Batch) -> None:
+        joining: list[Item] = []
+        with self._wake:
+            queue = self._waiting[group]
+            while queue and batch.room_for(joining, queue[0]):
+                joining.append(queue.popleft())
+        if not joining:
+            return
+        now = time.monotonic()
+        for item in joining:
+            item.started = now
+        try:
+            batch.join(joining)
+        except Exception as error:
+            for item in joining:
+                _fail(item, _broken(error))
+            raise
+
+
+def _settle(item: Item, generation: Generation) -> None:
+    # cancelled at this very moment: nobody waits for it
+    with suppress(InvalidStateError):
+        item.future.set_result(generation)
+
+
+def _fail(item: Item, error: Exception) -> None:
+    """``error`` must be the item's own, or tracebacks pile up on a shared one."""
+    with suppress(InvalidStateError):
+        item.future.set_exception(error)
+
+
+def _broken(cause: Exception) -> RuntimeError:
+    failure = RuntimeError("decoding failed")
+    failure.__cause__ = cause
+    return failure

@@ -1,0 +1,179 @@
+"""All models of the service behind one asynchronous call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from models import artifacts
+from service.engine.batch import Batch, Generation, Item
+from service.engine.batcher import Batcher, Group
+from service.engine.errors import InputTooLong, UnknownModel
+from service.engine.search import Search
+from service.engine.session import Device, ModelSession
+from tokenizer import vocabulary as v
+from tokenizer.codec import Encoded
+
+#: Hypotheses this many nats less probable than the best complete one are given up.
+SPREAD = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is loaded; ``provider`` is ONNX Runtime's name of what it runs on."""
+
+    name: str
+    version: str
+    provider: str
+    variant: str
+    limits: Mapping[str, int]
+
+
+class Engine:
+    """Beam search with every model in a folder of artifacts.
+
+        async with Engine(folder) as engine:
+            generation = await engine.generate("differentiate", encode(tree))
+
+    ``threads`` is for one step of one model; ``batch_items`` and ``batch_tokens``
+    bound what is decoded together (tokens with padding), ``queue_items`` what waits.
+    ``warm_beams`` are the beam widths that are tried before it is ready. ``variant``
+    names a precision, else each manifest's default. ``on_step`` as in :class:`Batcher`.
+
+    Starting raises ``ArtifactError`` for a broken artifact and
+    :class:`DeviceUnavailable` when ``cuda`` is asked for and cannot be had.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: Device = "auto",
+        threads: int = 1,
+        batch_items: int = 32,
+        batch_tokens: int = 16_384,
+        queue_items: int = 512,
+        spread: float = SPREAD,
+        warm_beams: tuple[int, ...] = (1, 4),
+        variant: str = "",
+        on_step: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self._folder = folder
+        self._device: Device = device
+        self._threads = threads
+        self._batch_items = batch_items
+        self._batch_tokens = batch_tokens
+        self._spread = spread
+        self._warm_beams = warm_beams
+        self._variant = variant
+        self._sessions: dict[str, ModelSession] = {}
+        self._batcher = Batcher(self._open_batch, queue_items, on_step)
+
+    @property
+    def models(self) -> Mapping[str, ModelInfo]:
+        """The models that are loaded, by name; empty before the start."""
+        return {
+            name: ModelInfo(
+                name,
+                session.manifest.version,
+                session.provider,
+                session.variant,
+                asdict(session.manifest.limits),
+            )
+            for name, session in self._sessions.items()
+        }
+
+    @property
+    def waiting(self) -> int:
+        """Items in the queue."""
+        return self._batcher.waiting
+
+    async def start(self) -> None:
+        """Load and warm up the models; returns when the engine is ready."""
+        await asyncio.to_thread(self._load)
+        self._batcher.start()
+
+    async def stop(self) -> None:
+        """Stop; whatever still waits fails with :class:`EngineStopped`."""
+        await asyncio.to_thread(self._batcher.stop)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def generate(
+        self,
+        model: str,
+        source: Encoded,
+        *,
+        beam: int = 4,
+        deadline: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Generation:
+        """The best trees that ``model`` writes for ``source``, at most ``beam`` of them.
+
+        ``deadline`` is on the clock of ``time.monotonic``. Cancelling the call takes
+        the item out of its batch at the next step.
+
+        Raises :class:`UnknownModel`, :class:`InputTooLong`, :class:`QueueFull`,
+        :class:`DeadlineExceeded`, :class:`EngineStopped`, and ``ValueError`` for a
+        beam wider than the model's limit.
+        """
+        session = self._sessions.get(model)
+        if session is None:
+            raise UnknownModel(f"no model called {model} is loaded")
+        limits = session.manifest.limits
+        if not 1 <= beam <= limits.beam:
+            raise ValueError(f"beam must be from 1 to {limits.beam}")
+        if len(source.ids) > limits.source_tokens:
+            raise InputTooLong(
+                f"{len(source.ids)} tokens; {model} takes {limits.source_tokens} at most"
+            )
+        longest = min(max_tokens or limits.output_tokens, limits.output_tokens)
+        search = Search(source, beam, session.manifest.output, longest, self._spread)
+        item = Item(search, deadline, submitted=time.monotonic())
+        self._batcher.submit((model, beam), item)
+        return await asyncio.wrap_future(item.future)
+
+    def _open_batch(self, group: Group) -> Batch:
+        name, beam = group
+        return Batch(self._sessions[name], beam, self._batch_items, self._batch_tokens)
+
+    def _load(self) -> None:
+        sessions = {}
+        for name, folder in artifacts.find(self._folder).items():
+            sessions[name] = ModelSession(
+                folder,
+                artifacts.read(folder),
+                device=self._device,
+                threads=self._threads,
+                variant=self._variant,
+            )
+        self._sessions = sessions
+        for name, session in sessions.items():
+            for beam in self._warm_beams:
+                self._warm_up((name, min(beam, session.manifest.limits.beam)))
+
+    def _warm_up(self, group: Group) -> None:
+        """Decode a few steps alone and in a full batch, so that memory is there."""
+        source = Encoded((v.VAR,), (0,), (), ())
+        for rows in {1, self._batch_items}:
+            batch = self._open_batch(group)
+            output = batch.session.manifest.output
+            searches = [Search(source, batch.width, output, 4, self._spread) for _ in range(rows)]
+            batch.join([Item(search, None, 0.0) for search in searches])
+            while not batch.items[0].search.done:
+                batch.step()

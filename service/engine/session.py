@@ -1,0 +1,121 @@
+"""The two graphs of a model in ONNX Runtime, on the CPU or on a CUDA device.
+
+The caches of the decoder are outputs bound to the memory of their inputs, so a
+step writes only what is new.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from models.artifacts import Manifest
+from service.engine.errors import DeviceUnavailable
+
+Device = Literal["auto", "cpu", "cuda"]
+Array = npt.NDArray[Any]
+
+_CUDA = "CUDAExecutionProvider"
+_CPU = "CPUExecutionProvider"
+
+log = logging.getLogger(__name__)
+
+
+def providers(device: Device) -> list[str]:
+    """What to ask ONNX Runtime for, best first.
+
+    Raises :class:`DeviceUnavailable` for ``cuda`` when the installed package cannot use it.
+    """
+    has_cuda = _CUDA in ort.get_available_providers()
+    if device == "cuda" and not has_cuda:
+        raise DeviceUnavailable(
+            f"CUDA was asked for, but onnxruntime {ort.__version__} as installed has only "
+            f"{', '.join(ort.get_available_providers())}. Install the extra `gpu` instead of "
+            "`cpu` (pip install 'calcert[gpu]'), or set CALCERT_DEVICE=auto."
+        )
+    return [_CUDA, _CPU] if has_cuda and device != "cpu" else [_CPU]
+
+
+class ModelSession:
+    """One model ready to run; calls must come from one thread at a time.
+
+    Raises :class:`DeviceUnavailable` when ``device`` is ``cuda`` and ONNX Runtime
+    quietly falls back to the CPU.
+    """
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, *, device: Device, threads: int, variant: str = ""
+    ) -> None:
+        self.manifest = manifest
+        self.variant = variant or manifest.default
+        graphs = manifest.variants[self.variant]
+        wanted = providers(device)
+        if wanted[0] == _CUDA and hasattr(ort, "preload_dlls"):
+            ort.preload_dlls()
+        self._encoder = _open(folder / graphs.encoder.file, wanted, threads)
+        self._decoder = _open(folder / graphs.decoder.file, wanted, threads)
+        self.provider = str(self._decoder.get_providers()[0])
+        if device == "cuda" and self.provider != _CUDA:
+            raise DeviceUnavailable(
+                "CUDA was asked for, but ONNX Runtime could not start it and fell back to "
+                f"{self.provider}: the driver, or the CUDA and cuDNN libraries that "
+                f"onnxruntime {ort.__version__} needs, are missing or too old."
+            )
+        if wanted[0] != self.provider:
+            log.warning("CUDA could not be started; %s runs on the CPU", manifest.name)
+        self.device = "cuda" if self.provider == _CUDA else "cpu"
+        #: What the encoder gives, in the decoder's terms.
+        self.memory = [output.name for output in self._encoder.get_outputs()]
+        inputs = {given.name: tuple(given.shape) for given in self._decoder.get_inputs()}
+        #: The decoder's caches.
+        self.caches = [name for name in inputs if name.startswith("past_")]
+        #: Shape of each of both; "batch", "source" and "places" vary.
+        self.shapes: dict[str, tuple[int | str, ...]] = {
+            name: inputs[name] for name in (*self.memory, *self.caches)
+        }
+
+    def encode(self, tokens: Array, paths: Array) -> dict[str, Array]:
+        """int64 (B, S) twice -> the tensors named in :attr:`memory`, one row an item."""
+        outputs = self._encoder.run(self.memory, {"tokens": tokens, "paths": paths})
+        return dict(zip(self.memory, outputs, strict=True))
+
+    def place(self, array: Array) -> Any:
+        """An ``OrtValue``; on the CPU it shares the memory of ``array``, which must be kept."""
+        return ort.OrtValue.ortvalue_from_numpy(array, self.device, 0)
+
+    def step(self, feeds: Mapping[str, Array], held: Mapping[str, Any]) -> tuple[Array, Array]:
+        """One decoder step: scores and indices of the best continuations, (B, 2W) each.
+
+        ``held`` has the ``OrtValue`` of everything in :attr:`memory` and
+        :attr:`caches`; the caches are written to.
+        """
+        binding = self._decoder.io_binding()
+        for name, array in feeds.items():
+            binding.bind_cpu_input(name, array)
+        for name, value in held.items():
+            binding.bind_ortvalue_input(name, value)
+        binding.bind_output("best", "cpu")
+        binding.bind_output("index", "cpu")
+        for name in self.caches:
+            binding.bind_ortvalue_output(f"new_{name}", held[name])
+        self._decoder.run_with_iobinding(binding)
+        scores, index = binding.get_outputs()[:2]
+        return np.asarray(scores.numpy()), np.asarray(index.numpy())
+
+
+def _open(path: Path, wanted: list[str], threads: int) -> Any:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # the cores are shared with the verifiers: a thread without work must sleep
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # a pattern is kept for each combination of shapes, and shapes change at every step
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    return ort.InferenceSession(path, options, providers=wanted)
