@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from models.heat.boundary import Array, Boundary
-from models.heat.propagator import CROSSOVER, by_images
 from models.heat.panels import from_samples
+from models.heat.propagator import CROSSOVER, by_images
 from models.heat.tokens import hat_projection
 
 Drawer = Callable[[np.random.Generator, Array], Array]

@@ -52,6 +52,7 @@ class Attention(nn.Module):
         self.mix = nn.Linear(config.width, 3 * config.width)
         self.out = nn.Linear(config.width, config.width)
         self.smooth: nn.Parameter | None = None
+        self.squared: Tensor
         if config.design == "article":
             self.smooth = nn.Parameter(torch.linspace(-2.0, 4.0, config.heads))
             x = torch.linspace(0, 1, config.points)
@@ -67,7 +68,8 @@ class Attention(nn.Module):
         if self.smooth is not None:
             score = score - functional.softplus(self.smooth)[:, None, None] * self.squared
         mixed = torch.softmax(score, dim=-1) @ v
-        return self.out(mixed.transpose(1, 2).reshape(batch, points, width))
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(batch, points, width))
+        return out
 
 
 class Block(nn.Module):
@@ -85,7 +87,8 @@ class Block(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         h = h + self.attention(self.norm[0](h))
-        return h + self.perceptron(self.norm[1](h))
+        out: Tensor = h + self.perceptron(self.norm[1](h))
+        return out
 
 
 class GridModel(nn.Module):
@@ -103,14 +106,12 @@ class GridModel(nn.Module):
             self.register_buffer("waves", torch.arange(config.points))
             self.position = nn.Embedding(config.points, config.width)
         self.read = nn.Linear(2, config.width)
-        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
+        self.blocks = nn.Sequential(*(Block(config) for _ in range(config.layers)))
         self.norm = nn.LayerNorm(config.width)
         self.write = nn.Linear(config.width, 1)
 
     def forward(self, u0: Tensor, tau: Tensor) -> Tensor:
         clock = (torch.log10(tau) + 3)[:, None].expand_as(u0)
         h = self.read(torch.stack([u0, clock], dim=-1)) + self.position(self.waves)
-        for block in self.blocks:
-            h = block(h)
-        out: Tensor = self.write(self.norm(h))[..., 0]
+        out: Tensor = self.write(self.norm(self.blocks(h)))[..., 0]
         return out

@@ -67,7 +67,8 @@ class Response(nn.Module):
         log_a, log_b = torch.log(a + _TINY), torch.log(b)
         value = self.line.weight[0, 0] * log_a + self.line.weight[0, 1] * log_b + self.line.bias[0]
         if self.network is not None:
-            pair = torch.stack(torch.broadcast_tensors(log_a / 8, log_b / 8), dim=-1)
+            zero = torch.zeros_like(value)
+            pair = torch.stack([log_a / 8 + zero, log_b / 8 + zero], dim=-1)
             value = value + self.network(pair)[..., 0]
         return torch.exp(value)
 

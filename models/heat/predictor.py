@@ -6,45 +6,46 @@ session here, the service's own session there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.heat.boundary import Array, Boundary
 from models.heat.panels import PiecewisePolynomial
-from models.heat.tokens import ModeTokens, PointTokens, mode_tokens, point_tokens
+from models.heat.tokens import REACH, ModeTokens, PointTokens, mode_tokens, point_tokens
 
 Graph = Callable[[Mapping[str, Array]], Array]
 
-#: Most numbers in one attention matrix (M·Q·T): 64 MiB in float64.
-_MOST_SCORES = 2**23
+#: Points are grouped no finer than this, since each group is a run of the graph.
+_NARROWEST = 1 / 128
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """One initial value, encoded for the branches that its times need. Picklable.
 
-    ``early`` and ``late`` index ``tau`` (M,); a τ of zero belongs to neither.
+    ``early`` and ``late`` mark which τ (M,) each branch answers; τ = 0 is in neither.
     """
 
     tau: Array
     points: PointTokens | None
     modes: ModeTokens | None
-    early: Array
-    late: Array
+    early: NDArray[np.bool_]
+    late: NDArray[np.bool_]
 
 
 def prepare(
     initial: PiecewisePolynomial, boundary: Boundary, tau: Array, threshold: float
 ) -> Prepared:
     """Tokens for every τ > 0: points below ``threshold``, modes from there on."""
-    early = np.flatnonzero((tau > 0) & (tau < threshold))
-    late = np.flatnonzero(tau >= threshold)
+    early, late = (tau > 0) & (tau < threshold), tau >= threshold
     points = None
-    if len(early):
+    if early.any():
         points = point_tokens(initial, boundary, float(tau[early].min()), float(tau[early].max()))
-    modes = mode_tokens(initial, boundary, float(tau[late].min())) if len(late) else None
+    modes = mode_tokens(initial, boundary, float(tau[late].min())) if late.any() else None
     return Prepared(tau, points, modes, early, late)
 
 
@@ -78,19 +79,23 @@ class KernelPredictor:
         )
 
     def run_points(self, tokens: PointTokens, tau: Array, x: Array) -> Array:
-        """Values (B, M, Q), in pieces when the attention matrix would be large."""
-        pieces = max(1, len(tau) * len(x) * len(tokens.mass) // _MOST_SCORES + 1)
-        if pieces > 1 and len(tau) > 1:
-            return np.concatenate([self.run_points(tokens, t[None], x) for t in tau], axis=1)
-        if pieces > 1 and len(x) > 1:
-            parts = np.array_split(x, min(pieces, len(x)))
-            return np.concatenate([self.run_points(tokens, tau, part) for part in parts], axis=2)
-        return self.points(
-            {
-                "strength": tokens.strength,
-                "position": tokens.position,
-                "mass": tokens.mass,
-                "tau": tau,
-                "x": x,
-            }
-        )
+        """Values (B, M, Q). Points are taken in groups that see the same few tokens."""
+        reach = REACH * math.sqrt(4 * float(tau.max()))
+        by_place = np.argsort(tokens.position, kind="stable")
+        position = tokens.position[by_place]
+        out = np.empty((len(tokens.strength), len(tau), len(x)))
+        order = np.argsort(x, kind="stable")
+        groups = np.floor(x[order] / max(reach, _NARROWEST)).astype(int)
+        for group in np.split(order, np.flatnonzero(np.diff(groups)) + 1):
+            first, last = np.searchsorted(position, [x[group[0]] - reach, x[group[-1]] + reach])
+            seen = by_place[first:last]
+            out[:, :, group] = self.points(
+                {
+                    "strength": tokens.strength[:, seen],
+                    "position": tokens.position[seen],
+                    "mass": tokens.mass[seen],
+                    "tau": tau,
+                    "x": x[group],
+                }
+            )
+        return out

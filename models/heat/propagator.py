@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import NDArray
 
 from models.heat.boundary import Array, Boundary
 from models.heat.panels import PiecewisePolynomial
@@ -90,8 +91,8 @@ def _smear_some(
     width: float,
     x: Array,
     edges: Array,
-    first: Array,
-    last: Array,
+    first: NDArray[np.intp],
+    last: NDArray[np.intp],
     steps: Array,
 ) -> Array:
     """The same for a few queries, all their sub-intervals (ragged) at once."""

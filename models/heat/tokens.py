@@ -20,7 +20,8 @@ from models.heat.boundary import Array, Boundary, Modes
 from models.heat.panels import ORDER, PiecewisePolynomial
 
 _POINT_ORDER = 6
-_REACH = 6.3
+#: exp(-REACH²) < 1e-17: how far the kernel sees, in units of √(4τ).
+REACH = 6.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def point_tokens(
 
 def mirror(tokens: PointTokens, boundary: Boundary, tau: float) -> PointTokens:
     """The same points and their images, as far outside [0, 1] as matters at ``tau``."""
-    reach = _REACH * math.sqrt(4 * tau)
+    reach = REACH * math.sqrt(4 * tau)
     images = boundary.images(math.ceil(reach / 2) + 1)
     seen = images.reflect[:, None] * tokens.position + images.shift[:, None]  # (I, T)
     near = (seen > -reach) & (seen < 1 + reach)

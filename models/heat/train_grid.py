@@ -102,7 +102,7 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = training.rate * warm * (0.5 + 0.5 * math.cos(math.pi * share))
         u0 = draw(rng, training.batch, config.points, training.pathological)
-        tau = np.exp(rng.uniform(*np.log(TAU), size=training.batch))
+        tau = np.exp(rng.uniform(math.log(TAU[0]), math.log(TAU[1]), size=training.batch))
         double = np.concatenate([u0, u0])
         times = np.concatenate([tau, STRETCH * tau])
         target = torch.from_numpy(truth(double, Boundary.DIRICHLET, times)).float()
@@ -114,7 +114,7 @@ def train(
         physics = residual(early, late, torch.from_numpy(tau).float())
         value = error + training.physics * physics if config.design == "article" else error
         optimiser.zero_grad()
-        value.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+        value.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         step += 1

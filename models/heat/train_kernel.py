@@ -77,7 +77,8 @@ def loss(branch: ModeBranch | PointBranch, batch: Batch) -> Tensor:
     _, inputs, target = batch
     error = (branch(*inputs) - target).square().mean(dim=-1)
     size = target.square().mean(dim=-1)
-    return (error / (size + 1e-6)).mean()
+    mean: Tensor = (error / (size + 1e-6)).mean()
+    return mean
 
 
 def train(
@@ -140,7 +141,7 @@ def _fit(
     closure, lbfgs = _refinement(branch, pool)
     bar = tqdm(range(training.refine), desc=f"{name}: L-BFGS", disable=not progress)
     for step in bar:
-        value = lbfgs.step(closure)
+        value = lbfgs.step(closure)  # type: ignore[no-untyped-call]  # as above
         error = math.sqrt(max(float(value), 0.0))
         rows.append((name, training.steps + step, time.monotonic() - start, error))
         bar.set_postfix(relative_l2=f"{error:.2e}")

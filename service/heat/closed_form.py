@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 from sympy.simplify.fu import TR8
 
 from models.heat.boundary import Array, Boundary, Modes
@@ -272,7 +273,9 @@ def _written(expr: sympy.Expr) -> tuple[str, str]:
     return to_text(tree), to_latex(tree)
 
 
-def _partial_sum(modes: Modes, numbers: Array, alive: Array, question: Question) -> Array:
+def _partial_sum(
+    modes: Modes, numbers: Array, alive: NDArray[np.intp], question: Question
+) -> Array:
     some = Modes(modes.frequency[alive], modes.phase[alive], modes.norm[alive])
     decay = np.exp(-np.square(some.frequency) * question.tau[:, None])
     return np.asarray((decay * numbers[alive]) @ some.evaluate(question.place))

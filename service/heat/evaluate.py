@@ -7,13 +7,14 @@ of a user is ever looked up. Where SymPy's value is not real the result is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from itertools import combinations
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tokenizer.tree import Tree
+from tokenizer.tree import Tree, call, integer
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -28,8 +29,8 @@ def _power(base: Array, exponent: Array) -> Array:
 
 
 def _lambertw(z: Array) -> Array:
-    w = special.lambertw(z)
-    return np.where(np.abs(w.imag) == 0, w.real, np.nan)
+    w = np.asarray(special.lambertw(z))  # type: ignore[call-overload]  # scalars only in the stubs
+    return np.where(w.imag == 0, w.real, np.nan)
 
 
 _FUNCTIONS: Final[dict[str, Function]] = {
@@ -183,51 +184,45 @@ def breakpoints(tree: Tree, at: Callable[[Array], Mapping[str, Array | float]]) 
     """
     grid = np.linspace(0, 1, _SAMPLES)
     found: set[float] = set()
-    for function, turning in _deciding(tree, at):
+    for decider, what in _deciding(tree):
+
+        def function(points: Array, decider: Tree = decider, what: str = what) -> Array:
+            values = evaluate(decider, at(points))
+            with np.errstate(all="ignore"):
+                return np.sin(np.pi * values) if what == "integers" else values
+
         values = function(grid)
         # the ends of a stretch of zeros, not all of it
         zero = values == 0
         found.update(grid[1:-1][zero[1:-1] & ~(zero[:-2] & zero[2:])])
         found.update(_roots(function, grid, values))
-        if turning:
+        if what == "turns":
             found.update(_turns(function, grid, values))
         if len(found) > _MOST_BREAKPOINTS:
             raise NotEvaluableError("it jumps or bends in more than a thousand places")
     return sorted(found)
 
 
-def _deciding(
-    tree: Tree, at: Callable[[Array], Mapping[str, Array | float]]
-) -> Iterator[tuple[Callable[[Array], Array], bool]]:
-    """Functions on [0, 1] whose roots (and turning points, if True) matter."""
-
-    def of(make: Callable[[Mapping[str, Array | float]], Any]) -> Callable[[Array], Array]:
-        def function(points: Array) -> Array:
-            with np.errstate(all="ignore"):
-                return np.broadcast_to(np.asarray(make(at(points)), dtype=np.float64), points.shape)
-
-        return function
-
+def _deciding(tree: Tree) -> Iterator[tuple[Tree, Literal["roots", "turns", "integers"]]]:
+    """Subtrees whose roots matter, with their turning points, or where they are integers."""
     for node in dict.fromkeys(tree.preorder()):
         args = node.args
         if node.head in _SWITCHES:
-            yield of(lambda v, a=args: np.subtract(_walk(a[0], v), _walk(a[1], v))), False
+            yield call("sub", *args), "roots"
         elif node.head in ("Max", "Min"):
-            for left in range(len(args)):
-                for right in range(left):
-                    pair = (args[left], args[right])
-                    yield of(lambda v, a=pair: np.subtract(_walk(a[0], v), _walk(a[1], v))), False
+            for one, other in combinations(args, 2):
+                yield call("sub", one, other), "roots"
         elif node.head == "Mod":
-            yield of(lambda v, a=args: np.sin(np.pi * (_walk(a[0], v) / _walk(a[1], v)))), False
+            yield call("div", *args), "integers"
         elif node.head in _STAIRS:
-            yield of(lambda v, a=args: np.sin(np.pi * np.asarray(_walk(a[0], v)))), False
+            yield args[0], "integers"
         elif node.head in ("asin", "acos"):
-            for end in (1, -1):
-                yield of(lambda v, a=args, e=end: np.subtract(_walk(a[0], v), e)), False
+            yield call("sub", args[0], integer(1)), "roots"
+            yield call("add", args[0], integer(1)), "roots"
         elif node.head in _BENDS or node.head in _PEAKS:
             inner = args[1] if node.head == "div" else args[0]
             if inner.symbols() and not (node.head == "pow" and inner.head == "symbol"):
-                yield of(lambda v, a=inner: _walk(a, v)), node.head in _PEAKS
+                yield inner, "turns" if node.head in _PEAKS else "roots"
 
 
 def _roots(function: Callable[[Array], Array], grid: Array, values: Array) -> list[float]:

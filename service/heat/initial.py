@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from models.heat.boundary import Boundary
 from models.heat.panels import (
     Contract,
     IrregularFunctionError,
@@ -31,7 +32,7 @@ def initial_panels(question: Question) -> PiecewisePolynomial:
         question.initial,
         "initial_condition",
         question.length,
-        periodic=question.conditions.kind.value[0] == "wrap",
+        periodic=question.conditions.kind is Boundary.PERIODIC,
     )
 
 

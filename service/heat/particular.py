@@ -123,7 +123,7 @@ def _duhamel(source: _Source, question: Question, time: float) -> tuple[Array, f
         return result
 
     count = round(3.3 / _LEVELS[0])
-    estimate = total(np.arange(-count, count + 1) * _LEVELS[0], _LEVELS[0])
+    estimate = total(_LEVELS[0] * np.arange(-count, count + 1.0), _LEVELS[0])
     for step in _LEVELS[1:]:
         count = round(3.3 / step)
         between = np.arange(-count, count + 1) * step

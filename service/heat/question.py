@@ -24,7 +24,6 @@ from tokenizer.limits import DEFAULT_LIMITS
 from tokenizer.parse import parse
 from tokenizer.tree import Tree, integer, rational
 
-
 #: Numbers up to the largest double, 1.8e308, may be written out.
 _LIMITS: Final = replace(DEFAULT_LIMITS, digits=310)
 

@@ -210,7 +210,8 @@ def _other_formula(unit: PiecewisePolynomial, kind: Boundary, tau: float, x: Arr
     if tau < _LEAST_MODAL_TAU:
         return _in_two_local_steps(unit, kind, tau, x)
     if tau < CROSSOVER:
-        return by_modes(unit, kind, np.array([tau]), x)[0]
+        modal: Array = by_modes(unit, kind, np.array([tau]), x)[0]
+        return modal
     if tau <= IMAGES_UP_TO:
         return by_images(unit, kind, tau, x)
     return _in_two_steps(unit, kind, tau, x)

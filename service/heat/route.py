@@ -72,7 +72,7 @@ def negotiate(accept: str) -> str:
         weights[kind] = max(weight, weights.get(kind, 0.0))
 
     def wish(kind: str) -> float:
-        for pattern in (kind, kind.split("/")[0] + "/*", "*/*"):
+        for pattern in (kind, kind.split("/", 1)[0] + "/*", "*/*"):
             if pattern in weights:
                 return weights[pattern]
         return 0.0

@@ -142,7 +142,7 @@ class HeatSolver:
         return answer
 
     async def draw(self, function: Any, *args: Any) -> bytes:
-        """``function(*args)`` in a worker: a picture. Raises :class:`Problem` if it takes too long."""
+        """A picture, drawn in a worker. Raises :class:`Problem` if it takes too long."""
         try:
             drawn: bytes = await self._in_worker(30.0, function, *args)
         except NoHeatAnswer as error:
@@ -212,7 +212,8 @@ class HeatSolver:
     ) -> ClosedFormula | None:
         started = time.monotonic()
         try:
-            return await self._in_worker(seconds, closed_form, question)
+            written: ClosedFormula | None = await self._in_worker(seconds, closed_form, question)
+            return written
         except (NoHeatAnswer, Problem, FieldError):
             return None
         finally:
