@@ -8,13 +8,18 @@ import httpx
 import pytest
 
 from service.settings import Settings
-from tests.service.http_server import serving
+from tests.service.http_server import Serving, serving
 
 
 @pytest.fixture(scope="session")
-def base_url() -> Iterator[str]:
-    with serving(Settings(workers=2)) as url:
-        yield url
+def service() -> Iterator[Serving]:
+    with serving(Settings(workers=2)) as running:
+        yield running
+
+
+@pytest.fixture
+def base_url(service: Serving) -> str:
+    return service.url
 
 
 @pytest.fixture

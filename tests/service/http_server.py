@@ -6,21 +6,30 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import uvicorn
+from fastapi import FastAPI
 
 from service.app import create_app
 from service.settings import Settings
 from tests.redis_server import free_port
 
 
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A running service: where it answers, and the application itself."""
+
+    url: str
+    app: FastAPI
+
+
 @contextmanager
-def serving(settings: Settings) -> Iterator[str]:
-    """Serve ``create_app(settings)`` from a thread; gives the base URL."""
+def serving(settings: Settings) -> Iterator[Serving]:
+    """Serve ``create_app(settings)`` from a thread."""
     port = free_port()
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(settings), host="127.0.0.1", port=port, log_config=None)
-    )
+    app = create_app(settings)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
@@ -31,7 +40,7 @@ def serving(settings: Settings) -> Iterator[str]:
             if time.monotonic() > give_up:
                 raise RuntimeError("the server did not start within 120 s")
             time.sleep(0.02)
-        yield f"http://127.0.0.1:{port}"
+        yield Serving(f"http://127.0.0.1:{port}", app)
     finally:
         server.should_exit = True
         thread.join(timeout=30)
