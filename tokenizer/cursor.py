@@ -68,7 +68,7 @@ class Cursor:
         return ParseError(
             f"nested more than {self.limits.depth} levels deep",
             position=position,
-            hint="remove needless parentheses, or name a part and send it on its own",
+            hint="a sum of n terms is n levels deep: group its parts; drop needless parentheses",
             code="too-deep",
         )
 

@@ -26,11 +26,12 @@ from tokenizer.names import (
     GREEK,
     GREEK_NAMES,
     KEYWORDS,
+    LONGEST_NAME,
     canonical_subscripts,
     leaf,
 )
 from tokenizer.numbers import number
-from tokenizer.refusals import degrees, unexpected_character, unknown_function
+from tokenizer.refusals import degrees, long_name, unexpected_character, unknown_function
 from tokenizer.text import OPERATORS, root_index, superscript, vulgar
 from tokenizer.tree import Tree
 from tokenizer.words import Words
@@ -327,6 +328,13 @@ class _Emitter:
             self._put("constant", token, position, CONSTANTS["oo"])
         elif kind in ("BEGIN", "END"):
             self._environment(token, position)
+        elif kind == "SCIENTIFIC":
+            raise ParseError(
+                f"{token:.40} may be a power of ten or a product with Euler's number",
+                position=position,
+                hint="write 2 \\cdot 10^{-3}, or put spaces around e",
+                code="ambiguous",
+            )
         elif kind == "ESCAPED":
             raise unexpected_character(token, 1)
         else:
@@ -391,6 +399,8 @@ class _Emitter:
             self._put("constant", content, position, CONSTANTS["I" if content == "i" else content])
         elif name in FUNCTIONS and (not greek or self._applied(index)):
             self._put("function", FUNCTIONS[name], position)
+        elif len(name) > LONGEST_NAME:
+            raise long_name(position)
         elif not CANONICAL.match(name) or name in KEYWORDS:
             raise ParseError(
                 f"{content!r:.40} is not one name",
@@ -467,6 +477,8 @@ class _Emitter:
             )
         text, end, rest = self._subscript_text(index + 1, position)
         name = before.text + canonical_subscripts(f"_{text}")
+        if len(name) > LONGEST_NAME:
+            raise long_name(position)
         if not CANONICAL.match(name):
             raise ParseError(
                 "this subscript is not made of letters and digits",

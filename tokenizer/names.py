@@ -56,6 +56,7 @@ CONSTANTS: Final[dict[str, Tree]] = {
     "inf": constant("oo"),
     "infty": constant("oo"),
     "infinity": constant("oo"),
+    "Infinity": constant("oo"),
     "e": constant("E"),
     "E": constant("E"),
     "I": constant("I"),
@@ -71,6 +72,8 @@ _INNER: Final = tuple(
 )
 _LOOSE_ALONE: Final = 3
 _LOOSE_BESIDE_WORDS: Final = 2
+#: Characters that one name or one run of letters may have.
+LONGEST_NAME: Final = 64
 #: A canonical name: letters, digits, subscripts.
 CANONICAL: Final = re.compile(r"[A-Za-z]+[0-9]*(?:_(?:[0-9]+|[A-Za-z]+[0-9]*))*\Z")
 _SUBSCRIPTS: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -177,7 +180,7 @@ def parse_name(source: str) -> str:
     text = "".join(GREEK.get(character, character) for character in text.replace("\\", ""))
     text = canonical_subscripts(text)
     name = "lambda" if text == "lamda" else text
-    if not CANONICAL.match(name):
+    if len(name) > LONGEST_NAME or not CANONICAL.match(name):
         raise ParseError(
             f"{source!r:.60} is not a name",
             position=0,

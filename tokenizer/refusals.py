@@ -81,6 +81,16 @@ def unexpected_character(source: str, position: int) -> ParseError:
     return ParseError(message, position=position, hint=hint, code=code)
 
 
+def long_name(position: int) -> ParseError:
+    """The refusal of a name, or a run of letters, that nobody would write."""
+    return ParseError(
+        "this name is too long",
+        position=position,
+        hint="write products with a sign, a*b, and give long names a short one",
+        code="name",
+    )
+
+
 def degrees(position: int) -> ParseError:
     """The refusal of a degree sign."""
     message, hint, code = _DEGREES
@@ -90,7 +100,7 @@ def degrees(position: int) -> ParseError:
 def unknown_function(name: str, position: int) -> ParseError:
     """The refusal of ``name(…)``, with the nearest function we have."""
     near = difflib.get_close_matches(name[:40], FUNCTIONS, n=1, cutoff=0.6)
-    hints = [f"did you mean {near[0]}?"] if near else []
+    hints = [f"did you mean {FUNCTIONS[near[0]]}?"] if near and near[0] != name else []
     if len(name) <= 3:
         hints.append(f"for a product write {'*'.join(name)}*(…)")
     return ParseError(

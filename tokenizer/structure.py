@@ -23,7 +23,7 @@ from tokenizer.functions import (
     arity,
     root,
 )
-from tokenizer.heads import ELEMENTARY, RELATIONS, SPECIAL
+from tokenizer.heads import ARITY, ELEMENTARY, RELATIONS, SPECIAL
 from tokenizer.refusals import unknown_function
 from tokenizer.tree import Tree, call, integer
 
@@ -50,7 +50,17 @@ _OPERANDS: Final = frozenset(
 _SIMPLE: Final = frozenset("number symbol constant radical fraction".split())
 #: Letters that everyone reads as functions when something in parentheses follows.
 _FUNCTION_LETTERS: Final = frozenset("fgh")
-_BARE: Final = frozenset((*ELEMENTARY, *SPECIAL, "log2", "log10", "cbrt"))
+_BARE: Final = frozenset(
+    (
+        *ELEMENTARY,
+        *(name for name, count in SPECIAL.items() if count == 1),
+        "log2",
+        "log10",
+        "cbrt",
+    )
+)
+#: Functions that do not end the argument of another: ``sin 2sqrt(x)``.
+_ROOTS: Final = ("sqrt", "cbrt")
 
 
 class Structure(Cursor):
@@ -208,6 +218,22 @@ class Structure(Cursor):
         head = {"|": "Abs", "⌊": "floor", "⌈": "ceiling"}.get(atom.text)
         return tree if head is None else self.make(head, tree, position=atom.position)
 
+    def script(self) -> Tree:
+        """A bound, the base of a logarithm, the power of a function: a group or a leaf, signed.
+
+        What follows it does not belong to it: ``sin^n(x)`` is no call of n.
+        """
+        first = self.atom
+        negative = self.is_operator("-")
+        self.at += negative
+        atom = self.atom
+        if atom.kind in ("number", "symbol", "constant") and atom.tree is not None:
+            self.at += 1
+            tree = atom.tree
+        else:
+            tree = self.number(self.group(), first.position)
+        return self.make("neg", tree, position=first.position) if negative else tree
+
     def tight(self) -> Tree:
         """One operand alone: a name, a number, a group."""
         self._enter()
@@ -277,19 +303,14 @@ class Structure(Cursor):
                     code="subscript",
                 )
             self.at += 1
-            base = self.tight()
+            base = self.script()
         exponent = None
         if self.atom.kind == "superscript":
             exponent = self.atom.tree
             self.at += 1
         elif self.is_operator("^"):
-            sign = self.atom
             self.at += 1
-            negative = self.is_operator("-")
-            self.at += negative
-            exponent = self.tight()
-            if negative:
-                exponent = self.make("neg", exponent, position=sign.position)
+            exponent = self.script()
         if exponent is None:
             return name, base, None
         if name not in POWERED:
@@ -368,10 +389,11 @@ class Structure(Cursor):
         """
         start = self.atom
         if name not in _BARE or start.kind in ("end", "close") or self.is_operator("+"):
+            example = "x" if ARITY.get(name, 1) == 1 else "x, y"
             raise ParseError(
-                f"{name} needs an argument in parentheses",
+                f"{name} needs its argument in parentheses",
                 position=function.position,
-                hint=f"write {name}(x)",
+                hint=f"write {name}({'f, x' if name in TASK_WORDS else example})",
                 code="no-argument",
             )
         if self.is_operator("-"):
@@ -379,7 +401,7 @@ class Structure(Cursor):
             return self.make("neg", self.expression(POWER), position=start.position)
         argument = self.expression(POWER)
         numeric = start.kind in ("number", "constant")
-        while self.atom.kind in _SIMPLE or (self.atom.kind == "open"):
+        while self._continues_argument():
             atom = self.atom
             if atom.kind == "open" and not numeric:
                 raise ParseError(
@@ -394,6 +416,12 @@ class Structure(Cursor):
             factor = self.expression(POWER)
             argument = self.make("mul", argument, factor, position=atom.position)
         return argument
+
+    def _continues_argument(self) -> bool:
+        atom = self.atom
+        if atom.kind == "function" and atom.text in _ROOTS:
+            return self.atoms[self.at + 1].kind == "open"
+        return atom.kind in _SIMPLE or atom.kind == "open"
 
     def _pairs(self) -> list[Tree]:
         """The pairs of ``Piecewise((value, condition), …)``, in one flat list."""

@@ -15,6 +15,7 @@ from tokenizer.functions import TASK_WORDS
 from tokenizer.names import leaf
 from tokenizer.structure import PRODUCT, Structure
 from tokenizer.tree import Tree, call, integer
+from tokenizer.words import looks_like_differential
 
 _ONE: Final = integer(1)
 
@@ -58,7 +59,7 @@ def _integral(structure: Structure) -> Tree:
     while structure.is_operator("_", "^") and structure.atom.text not in bounds:
         which = structure.atom
         structure.at += 1
-        bounds[which.text] = _bound(structure)
+        bounds[which.text] = structure.script()
     if len(bounds) == 1:
         raise ParseError(
             "the integral has one bound only",
@@ -74,14 +75,6 @@ def _integral(structure: Structure) -> Tree:
     structure.expect("differential", str(variable.value))
     limits = (bounds["_"], bounds["^"]) if bounds else ()
     return structure.checked(call("integral", integrand, variable, *limits), sign.position)
-
-
-def _bound(structure: Structure) -> Tree:
-    sign = structure.atom
-    negative = structure.is_operator("-")
-    structure.at += negative
-    tree = structure.number(structure.tight(), sign.position)
-    return structure.make("neg", tree, position=sign.position) if negative else tree
 
 
 def _take_differential(structure: Structure, sign: Atom) -> Tree:
@@ -111,6 +104,17 @@ def _take_differential(structure: Structure, sign: Atom) -> Tree:
             hint="an integral is the whole input and ends with its differential",
             code="differential",
         )
+    for other in range(structure.at, index):
+        second = differential(structure, other)
+        if second and looks_like_differential(str(second[0].value), structure.declared):
+            touching = atoms[other].position + 1 == atoms[other + 1].position
+            if touching or atoms[other].kind == "d":
+                raise ParseError(
+                    "the integral has two differentials",
+                    position=atoms[other].position,
+                    hint="integrate over one variable at a time; for a product write d*x",
+                    code="differential",
+                )
     before, after = atoms[index - 1], atoms[end]
     if last and before.kind == "operator" and before.text == "," and index > structure.at:
         index -= 1  # a comma typed for a thin space

@@ -13,8 +13,9 @@ from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS
 from tokenizer.lexing import lex
 from tokenizer.limits import Limits
-from tokenizer.names import CONSTANTS, GREEK, canonical_subscripts, leaf
+from tokenizer.names import CONSTANTS, GREEK, LONGEST_NAME, canonical_subscripts, leaf
 from tokenizer.numbers import number
+from tokenizer.refusals import long_name
 from tokenizer.tree import Tree, call, integer, symbol
 from tokenizer.words import Words
 
@@ -84,6 +85,8 @@ def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[
     letters, digits, subscripts = match.groups()
     position = token.start_pos or 0
     after = position + len(letters)
+    if len(token) > LONGEST_NAME:
+        raise long_name(position)
     name = GREEK.get(letters, letters)
     suffix = digits + canonical_subscripts(subscripts)
     if name + suffix in words.declared and not (applied and name + suffix in FUNCTIONS):
@@ -91,7 +94,10 @@ def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[
     if name in ("int", "integral") and not digits:
         sign = Atom("integral", name, position)
         return [sign, *_script(subscripts, after, words, limits)]
-    atoms = words.atoms(name, position, applied=applied and not suffix)
+    if letters in GREEK and name != "pi":
+        atoms = [Atom("symbol", name, position, leaf(name))]
+    else:
+        atoms = words.atoms(name, position, applied=applied and not suffix)
     if not suffix:
         return atoms
     *before, last = atoms

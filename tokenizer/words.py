@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from tokenizer.atoms import Atom
 from tokenizer.errors import ParseError
 from tokenizer.functions import GLUED, UNSUPPORTED
-from tokenizer.names import CONSTANTS, GREEK_NAMES, KEYWORDS, leaf, split
-from tokenizer.refusals import degrees, unknown_function
+from tokenizer.names import CONSTANTS, GREEK_NAMES, KEYWORDS, LONGEST_NAME, leaf, split
+from tokenizer.refusals import degrees, long_name, unknown_function
 from tokenizer.tree import Tree
 
 #: Letters that dx is likely to mean a differential with, where no integral says so.
 _USUAL_VARIABLES: Final = frozenset("xyztuvwrs")
 
 _BOOLEANS: Final = {name: Tree("boolean", (), name) for name in ("True", "False")}
+
+#: Words of a question around the expression; nobody multiplies these letters.
+_PROSE: Final = frozenset(
+    "of is the what find solve derivative differentiate evaluate compute calculate simplify "
+    "plus minus times squared cubed over divided square root respect with from where let".split()
+)
+
+
+def looks_like_differential(variable: str, declared: Collection[str]) -> bool:
+    """Whether dx, for this x, is a differential rather than a product with d."""
+    return variable in declared or variable in GREEK_NAMES or variable in _USUAL_VARIABLES
 
 
 class Words:
@@ -34,6 +46,8 @@ class Words:
         ``applied``: an opening parenthesis follows. Raises :class:`ParseError`
         for a word that Python owns and for a function we do not have.
         """
+        if len(run) > LONGEST_NAME:
+            raise long_name(position)
         if run in _BOOLEANS:
             return [Atom("boolean", run, position, _BOOLEANS[run])]
         if run in ("and", "or"):
@@ -45,28 +59,42 @@ class Words:
                 hint="type one expression, such as x**2 + sin(x)",
                 code="keyword",
             )
+        if run in _PROSE and run not in self.declared and not applied:
+            raise ParseError(
+                f"{run!r} is a word of a sentence, not of an expression",
+                position=position,
+                hint="type the expression alone, such as x**2 + sin(x)",
+                code="prose",
+            )
+        if run in ("Pi", "PI") and run not in self.declared:
+            raise ParseError(
+                f"{run} may be the constant or a symbol",
+                position=position,
+                hint="write pi for 3.14159…",
+                code="ambiguous",
+            )
         if run == "deg" and run not in self.declared:
             raise degrees(position)
         if run in UNSUPPORTED and applied and run not in self.declared:
             raise unknown_function(run, position)
         variable = self._differential(run)
-        if variable:
-            start = position + len(run) - len(variable)
-            before = run[: -len(variable) - 1]
-            atoms = self.atoms(before, position) if before else []
-            if self.integral:  # which d is the differential is found later
-                atoms.append(Atom("symbol", "d", start - 1, leaf("d")))
-                return [*atoms, Atom("symbol", variable, start, leaf(variable))]
+        if not variable:
+            return self._pieces(run, position, applied=applied)
+        start = position + len(run) - len(variable)
+        before = run[: -len(variable) - 1]
+        atoms = self._pieces(before, position) if before else []
+        if not self.integral:
             return [*atoms, Atom("differential", variable, start - 1, leaf(variable))]
+        # which d of an integral is the differential is found later
+        d = Atom("symbol", "d", start - 1, leaf("d"))
+        return [*atoms, d, Atom("symbol", variable, start, leaf(variable))]
+
+    def _pieces(self, run: str, position: int, *, applied: bool = False) -> list[Atom]:
         pieces = split(run, self.declared, applied=applied)
-        last = pieces[-1].text
-        if applied and pieces[-1].kind != "function":
-            known = (
-                pieces[-1].kind == "constant"
-                or len(last) == 1
-                or last in GREEK_NAMES
-                or last in self.declared
-            )
+        kind, last, _ = pieces[-1]
+        if applied and kind != "function":
+            known = len(last) == 1 or kind == "constant"
+            known = known or last in GREEK_NAMES or last in self.declared
             if not known or any(piece.kind == "function" for piece in pieces):
                 raise unknown_function(run, position)  # sine(x), not sin(e*x)
         atoms = []
@@ -85,7 +113,7 @@ class Words:
         known = variable in self.declared or variable in GREEK_NAMES
         if self.integral:
             return variable if len(variable) == 1 or known else ""
-        if not known and variable not in _USUAL_VARIABLES:
+        if not looks_like_differential(variable, self.declared):
             return ""
         plain = len(before) <= 1 or any(name in before for name in GLUED)
         return variable if plain else ""
