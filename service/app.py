@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from service import problems, version
+from service.heat import route as heat
 from service.metrics import Metrics
 from service.middleware import BodyLimit, RequestLog
 from service.resources import open_resources
@@ -41,6 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.include_router(differentiate.router)
+    app.include_router(heat.router)
     app.include_router(system.router)
     problems.install(app)
     # the last one added is the outermost

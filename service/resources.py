@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 
 from service.cache import Cache, open_cache
 from service.engine import Engine
+from service.heat.sessions import HeatModel
 from service.metrics import Metrics
 from service.schemas import Health
 from service.settings import Settings
@@ -30,10 +31,12 @@ class Resources:
     pool: WorkerPool
     cache: Cache
     metrics: Metrics
+    heat: HeatModel | None
 
     def health(self) -> Health:
         """The state of each part; a missing model degrades, missing workers disable."""
         models = {name: "loaded" if name in self.engine.models else "missing" for name in MODELS}
+        models["heat"] = "loaded" if self.heat else "missing"
         degraded = "missing" in models.values()
         return Health(
             status="not ready" if not self.pool.alive else "degraded" if degraded else "ready",
@@ -50,7 +53,10 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
     pool = WorkerPool(
         settings.workers,
         memory_mib=settings.worker_memory_mb,
-        preload=("service.verification.derivative",),
+        preload=("service.verification.derivative", "service.heat.warmup"),
+    )
+    heat = HeatModel.find(
+        settings.artifacts, device=settings.device, threads=settings.threads
     )
     engine = Engine(
         settings.artifacts,
@@ -66,7 +72,7 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         parse("x", syntax=syntax)
     try:
         async with pool, engine:
-            yield Resources(settings, engine, pool, cache, metrics)
+            yield Resources(settings, engine, pool, cache, metrics, heat)
     finally:
         await cache.close()
 

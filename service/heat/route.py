@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from service.heat.render import picture, table
 from service.heat.schema import HeatAnswer, HeatRequest, HeatUnsolved
-from service.heat.sessions import HeatModel
 from service.heat.solver import HeatSolver
 from service.problems import Problem, responses
 from service.resources import Resources, ResourcesOf
@@ -37,7 +36,7 @@ async def post_heat(body: HeatRequest, request: Request, resources: ResourcesOf)
     (PNG or SVG) of profiles and the space–time map.
     """
     form = negotiate(request.headers.get("accept", "*/*"))
-    answer = await _solver(request, resources).solve(body, formula=form == OFFERED[0])
+    answer = await _solver(resources).solve(body, formula=form == OFFERED[0])
     if form == OFFERED[0]:
         return Response(answer.model_dump_json(), media_type=form)
     if isinstance(answer, HeatUnsolved):
@@ -52,7 +51,7 @@ async def post_heat(body: HeatRequest, request: Request, resources: ResourcesOf)
     given = answer.input.initial_condition
     title = f"u(x, 0) = {given if isinstance(given, str) else given.text}"
     kind = "png" if form == "image/png" else "svg"
-    drawn = await _solver(request, resources).draw(picture, x, times, u, title, kind)
+    drawn = await _solver(resources).draw(picture, x, times, u, title, kind)
     return Response(drawn, headers=headers, media_type=form)
 
 
@@ -88,14 +87,7 @@ def negotiate(accept: str) -> str:
     return best
 
 
-def _solver(request: Request, resources: Resources) -> HeatSolver:
-    """The application's solver, made at first use."""
-    state = request.app.state
-    solver = getattr(state, "heat_solver", None)
-    if not isinstance(solver, HeatSolver):
-        settings = resources.settings
-        model = HeatModel.find(settings.artifacts, device=settings.device, threads=settings.threads)
-        solver = state.heat_solver = HeatSolver(
-            model, resources.pool, settings, resources.cache, resources.metrics
-        )
-    return solver
+def _solver(resources: Resources) -> HeatSolver:
+    return HeatSolver(
+        resources.heat, resources.pool, resources.settings, resources.cache, resources.metrics
+    )

@@ -7,6 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from service import version
+from service.heat.schema import LIMITS as HEAT_LIMITS
 from service.problems import Problem, responses
 from service.resources import ResourcesOf
 from service.schemas import Health, Info, ModelInfo
@@ -38,21 +39,25 @@ async def ready(resources: ResourcesOf) -> Health:
 async def info(resources: ResourcesOf) -> Info:
     """What answers here, and what it can take."""
     settings = resources.settings
+    models = {
+        name: ModelInfo(version=model.version, provider=model.provider, limits=dict(model.limits))
+        for name, model in resources.engine.models.items()
+    }
+    if resources.heat is not None:
+        models[resources.heat.manifest.name] = ModelInfo(
+            version=resources.heat.manifest.version, provider=resources.heat.provider, limits={}
+        )
     return Info(
         name="calcert",
         version=version(),
-        models={
-            name: ModelInfo(
-                version=model.version, provider=model.provider, limits=dict(model.limits)
-            )
-            for name, model in resources.engine.models.items()
-        },
+        models=models,
         limits={
             "body_bytes": settings.body_bytes,
             "beam": settings.beam,
             "queue_items": settings.queue_items,
             "timeout_default_s": settings.timeout_default_s,
             "timeout_max_s": settings.timeout_max_s,
+            **HEAT_LIMITS,
         },
         cache=resources.cache.name,
     )
