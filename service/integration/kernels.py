@@ -43,6 +43,8 @@ MAX_DEGREE: Final = 40
 RealTest = Callable[[FloatArray], NDArray[np.bool_]]
 
 _SPARE: Final = 8
+#: Constant between jumps, but no constants.
+_STEPS: Final = (sympy.sign, sympy.floor, sympy.ceiling)
 
 
 class Unsupported(ValueError):
@@ -107,6 +109,11 @@ class Element:
         if exponent >= 0:
             return Element(self.field, self.numerator**exponent, self.denominator**exponent)
         return self.field.one / self**-exponent
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is zero as a rational function, relations left aside."""
+        return self.numerator.is_zero()
 
     @property
     def is_zero(self) -> bool:
@@ -282,6 +289,8 @@ class KernelField:
         if isinstance(e, sympy.Heaviside):
             sign = self._sign(self._real(e.args[0]))
             return (self.one + sign) * self.number(S.Half)
+        if isinstance(e, sympy.floor | sympy.ceiling):
+            return self._kernel(type(e).__name__, self._real(e.args[0]), e, self.zero)
         if isinstance(e, sympy.Max | sympy.Min):
             return self._extreme(e)
         if e.is_Function:
@@ -385,9 +394,9 @@ class KernelField:
             else:
                 below = below * polynomial**-power
         rest = Element(self, -above if negative else above, below)
-        if rest.numerator == 1 and rest.denominator.is_one():
+        if rest.numerator.is_one() and rest.denominator.is_one():
             return value
-        if rest.numerator == -1 and rest.denominator.is_one() and self._roots == 2:
+        if (-rest.numerator).is_one() and rest.denominator.is_one() and self._roots == 2:
             return value * self._imaginary_unit()
         return value * self._root_kernel(rest)
 
@@ -399,7 +408,7 @@ class KernelField:
             self._keys[key] = kernel
             self.relations[index] = (order, u.numerator, u.denominator)
             slope = self.derivative(u)
-            if slope.numerator != 0:
+            if not slope.is_null:
                 slope = slope / u * self.number(sympy.Rational(1, order)) * kernel
             self.derivatives[index] = slope
         return self._keys[key]
@@ -596,14 +605,14 @@ class KernelField:
         """A function that stays a kernel; its derivative is a formula in the argument."""
         u = self.convert(e.args[-1])
         extra = [self.convert(arg) for arg in e.args[:-1]]
-        if any(self.derivative(a).numerator != 0 for a in extra):
+        if any(not self.derivative(a).is_null for a in extra):
             raise Unsupported("a function of several arguments that vary")
         name = type(e).__name__ + "".join(str(a.key) for a in extra)
         key = (name, u.key)
         if key in self._keys:
             return self._keys[key]
         slope = self.derivative(u)
-        if slope.numerator == 0:
+        if slope.is_null:
             return self._kernel(name, u, e, self.zero)
         mark = sympy.Dummy("u", real=e.args[-1].is_extended_real)
         try:
@@ -624,7 +633,7 @@ class KernelField:
             return self._polynomial_derivative(n)
         top = self._polynomial_derivative(n)
         bottom = self._polynomial_derivative(d)
-        if bottom.numerator == 0:
+        if bottom.is_null:
             return top / Element(self, d, self.context.constant(1))
         whole = Element(self, d, self.context.constant(1))
         return (top - element * bottom) / whole
@@ -634,7 +643,7 @@ class KernelField:
         for index, degree in enumerate(polynomial.degrees()):
             if degree and index in self.derivatives:
                 slope = self.derivatives[index]
-                if slope.numerator != 0:
+                if not slope.is_null:
                     partial = polynomial.derivative(index)
                     total = total + slope * Element(self, partial, self.context.constant(1))
         return total
@@ -666,7 +675,7 @@ class KernelField:
 
     def vanishes(self, polynomial: fmpq_mpoly) -> bool:
         """Whether the relations make ``polynomial`` zero."""
-        return bool(self.reduce(polynomial) == 0)
+        return self.reduce(polynomial).is_zero()
 
     # --- back to SymPy -----------------------------------------------------
 
@@ -688,8 +697,8 @@ class KernelField:
         """Whether kernel ``index`` is a constant that a coefficient may contain."""
         return (
             index in self.derivatives
-            and self.derivatives[index].numerator == 0
-            and not isinstance(self.expressions[index], sympy.sign)
+            and self.derivatives[index].is_null
+            and not isinstance(self.expressions[index], _STEPS)
         )
 
 

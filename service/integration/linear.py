@@ -91,6 +91,6 @@ def _eliminate(rows: list[list[Element]], field: KernelField, count: int) -> lis
 
 def _clear(row: list[Element], column: int, pivot: list[Element]) -> list[Element]:
     factor = row[column]
-    if factor.numerator == 0:
+    if factor.is_null:
         return row
     return [a - factor * b for a, b in zip(row, pivot, strict=True)]

@@ -9,7 +9,7 @@ import sympy
 from service.integration.agreement import DIGITS, POINTS, compare
 from service.integration.domain import real_test
 from service.integration.kernels import KernelField, OutOfTime, RealTest, Unsupported
-from service.verification.convert import ConversionError, from_sympy, to_sympy
+from service.verification.convert import ConversionError, to_sympy
 from service.verification.equivalence import Verdict, prove_equal
 from tokenizer.tree import Tree
 
@@ -70,8 +70,7 @@ def _general(
     integrand: sympy.Expr, antiderivative: sympy.Expr, x: sympy.Symbol, rest: float
 ) -> Verdict | None:
     try:
-        slope = from_sympy(antiderivative.diff(x))
-        verdict = prove_equal(slope, from_sympy(integrand), deadline=rest)
+        verdict = prove_equal(antiderivative.diff(x), integrand, deadline_s=rest)
     except (ConversionError, RecursionError):
         return None
     return verdict if verdict.status == "proved" else None

@@ -11,7 +11,7 @@ import sympy
 from sympy import S
 
 
-def make_real(antiderivative: sympy.Expr, integrand: sympy.Expr) -> sympy.Expr:
+def make_real(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
     """``antiderivative`` with logarithms of absolute values.
 
     Functions that the integrand itself contains stay as they are, since it is real
@@ -20,7 +20,7 @@ def make_real(antiderivative: sympy.Expr, integrand: sympy.Expr) -> sympy.Expr:
     keep = integrand.atoms(sympy.log, sympy.acosh, sympy.atanh, sympy.acoth, sympy.asech)
 
     def change(e: sympy.Expr) -> sympy.Expr:
-        if e in keep or not e.args:
+        if e in keep or not e.args or not e.has(x):
             return e
         args = [change(arg) for arg in e.args]
         if isinstance(e, sympy.log):

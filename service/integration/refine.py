@@ -165,10 +165,12 @@ def _combination(x: arb, basis: list[sympy.Expr]) -> sympy.Expr | None:
         return None
     reals = [x, *map(_ball, basis)]
     size = len(reals)
-    entries = []
+    entries: list[int | fmpz] = []
     for i, real in enumerate(reals):
         scaled = (real * arb(2) ** bits).mid().floor().unique_fmpz()
-        entries += [int(i == j) for j in range(size)] + [scaled]
+        if scaled is None:
+            return None
+        entries += [*(int(i == j) for j in range(size)), scaled]
     reduced = fmpz_mat(size, size + 1, entries).lll()
     row = [int(reduced[0, j]) for j in range(size + 1)]
     if row[0] == 0 or max(abs(v) for v in row).bit_length() > bits // (size + 1):

@@ -1,0 +1,108 @@
+"""An antiderivative made presentable and proved: what a worker hands back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import sympy
+
+from service.integration.conditions import Condition, conditions
+from service.integration.continuity import make_continuous
+from service.integration.nonelementary import named_functions
+from service.integration.prove import prove_antiderivative
+from service.integration.real import make_real
+from service.verification.convert import ConversionError, from_sympy, to_sympy
+from tokenizer.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialCase:
+    """``tree`` is the antiderivative when ``condition`` (such as ``n = -1``) holds."""
+
+    condition: str
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Antiderivative:
+    """A verified antiderivative; the constant is left out.
+
+    ``assumptions`` are conditions that it needs; ``cases`` answers where one of them
+    fails; ``functions`` names non-elementary functions in it; ``elapsed_ms`` is what
+    the proof took; ``failing`` holds, for each condition with a special case, the
+    symbol and the value at which it fails.
+    """
+
+    tree: Tree
+    status: Literal["proved", "numeric"]
+    method: str
+    assumptions: tuple[str, ...]
+    functions: tuple[str, ...]
+    elapsed_ms: float
+    failing: tuple[tuple[str, Tree], ...] = ()
+    cases: tuple[SpecialCase, ...] = ()
+
+
+def present(
+    antiderivative: sympy.Expr,
+    integrand: Tree,
+    variable: str,
+    deadline: float,
+    *,
+    real: bool = True,
+) -> Antiderivative | None:
+    """The answer that ``antiderivative`` becomes, if it can be verified by ``deadline``.
+
+    ``real`` asks for an answer that is real wherever the integrand is.
+    """
+    started = time.monotonic()
+    x = sympy.Symbol(variable, real=True)
+    try:
+        f = to_sympy(integrand)
+        plain = without_constants(antiderivative, x)
+        if any(not p.exp.is_number for p in plain.atoms(sympy.Pow)):
+            plain = sympy.powsimp(plain, combine="exp")
+        shapes = [plain]
+        if real:
+            made_real = make_real(plain, f, x)
+            shapes = [make_continuous(made_real, f, x), made_real, plain]
+    except (ConversionError, RecursionError, NotImplementedError):
+        return None
+    for shape in dict.fromkeys(shapes):
+        try:
+            tree = from_sympy(shape)
+        except (ConversionError, RecursionError):
+            continue
+        verdict = prove_antiderivative(integrand, variable, tree, deadline - time.monotonic())
+        if verdict.status == "proved" or verdict.status == "numeric":
+            needed = conditions(shape, f, x)
+            return Antiderivative(
+                tree=tree,
+                status=verdict.status,
+                method=verdict.method,
+                assumptions=(*(c.text for c in needed), *verdict.assumptions),
+                functions=named_functions(tree),
+                elapsed_ms=1000 * (time.monotonic() - started),
+                failing=_failing(needed),
+            )
+    return None
+
+
+def _failing(needed: list[Condition]) -> tuple[tuple[str, Tree], ...]:
+    return tuple(
+        (c.symbol.name, from_sympy(c.value))
+        for c in needed
+        if c.symbol is not None and c.value is not None
+    )
+
+
+def without_constants(e: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """``e`` without the terms of its sum that are free of ``x``."""
+    return e.as_independent(x, as_Add=True)[1] if e.is_Add else e
+
+
+def with_cases(answer: Antiderivative, cases: list[SpecialCase]) -> Antiderivative:
+    """``answer`` with the special cases beside it."""
+    return replace(answer, cases=tuple(cases))

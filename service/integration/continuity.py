@@ -1,0 +1,109 @@
+"""Antiderivatives without jumps where the integrand has none.
+
+The tangent of half an angle brings in jumps at its poles: F(t) tends to different
+values as t -> +oo and t -> -oo. A step function at the poles makes up for it
+(Jeffrey & Rich 1994, "The evaluation of trigonometric integrals avoiding spurious
+discontinuities").
+"""
+
+from __future__ import annotations
+
+import sympy
+from sympy import S
+
+
+def make_continuous(
+    antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol
+) -> sympy.Expr:
+    """``antiderivative`` plus steps at the poles of a tangent or cotangent inside of it.
+
+    A sign that jumps is treated in the same way. Unchanged where the jump cannot be
+    found at once, is none, or is where the integrand is singular too.
+    """
+    return _mend_tangent(_mend_signs(antiderivative, integrand, x), integrand, x)
+
+
+def _mend_signs(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """Close the jump at the zero of u for each sign(u) or |u| with u linear."""
+    for u in {a.args[0] for a in antiderivative.atoms(sympy.sign, sympy.Abs)}:
+        if not (u.is_polynomial(x) and sympy.degree(u, x) == 1):
+            continue
+        zero = sympy.solve(u, x)[0]
+        if not _finite(integrand, x, zero):
+            continue
+        sides = []
+        for side in (1, -1):
+            branch = antiderivative.xreplace({sympy.sign(u): S(side), sympy.Abs(u): side * u})
+            if not _finite(branch, x, zero):
+                break
+            sides.append(branch.subs(x, zero))
+        else:
+            jump = sympy.simplify(sides[0] - sides[1])
+            if jump != 0:
+                antiderivative = sympy.factor_terms(antiderivative - jump / 2 * sympy.sign(u))
+    return antiderivative
+
+
+def _mend_tangent(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    tangents = [
+        t for t in antiderivative.atoms(sympy.tan, sympy.cot)
+        if t.args[0].is_polynomial(x) and sympy.degree(t.args[0], x) == 1
+    ]  # fmt: skip
+    if len(tangents) != 1 or antiderivative.has(sympy.floor):
+        return antiderivative
+    (tangent,) = tangents
+    angle = tangent.args[0]
+    cotangent = isinstance(tangent, sympy.cot)
+    mark = sympy.Dummy("t", real=True)
+    inner = antiderivative.subs(tangent, mark)
+    varying = [part for part in sympy.Add.make_args(inner) if part.has(mark)]
+    if any(part.has(x) for part in varying):
+        return antiderivative
+    pole = sympy.solve(angle - (0 if cotangent else S.Pi / 2), x)[0]
+    if not _finite(integrand, x, pole):
+        return antiderivative
+    total = sympy.Add(*varying)
+    above, below = _limit(total, mark, S.Infinity), _limit(total, mark, S.NegativeInfinity)
+    if above is None or below is None:
+        return antiderivative
+    jump = sympy.simplify(above - below)
+    if cotangent:
+        jump = -jump
+    if jump == 0:
+        return antiderivative
+    rising = angle.diff(x).is_positive
+    if rising is None:
+        return antiderivative
+    step = sympy.floor((angle if cotangent else angle + S.Pi / 2) / S.Pi)
+    return antiderivative + (jump if rising else jump) * step
+
+
+def _finite(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr) -> bool:
+    value = e.subs(x, point)
+    return not value.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+
+
+def _limit(e: sympy.Expr, t: sympy.Symbol, to: sympy.Expr) -> sympy.Expr | None:
+    """The limit of a sum whose parts are atan of rational functions, as those of half angles are."""
+    total = S.Zero
+    for part in sympy.Add.make_args(e):
+        coefficient, rest = part.as_independent(t, as_Add=False)
+        if isinstance(rest, sympy.atan):
+            inside = rest.args[0]
+            value = sympy.limit(inside, t, to) if inside.is_rational_function(t) else None
+            if value is None or value.has(sympy.Limit, S.NaN):
+                return None
+            total += coefficient * sympy.atan(value)
+        elif rest.is_rational_function(t) or isinstance(rest, sympy.log):
+            inside = rest.args[0] if isinstance(rest, sympy.log) else rest
+            if isinstance(inside, sympy.Abs):
+                inside = inside.args[0]
+            if not inside.is_rational_function(t):
+                return None
+            value = sympy.limit(inside, t, to)
+            if not value.is_finite or (isinstance(rest, sympy.log) and value == 0):
+                return None
+            total += coefficient * (sympy.log(abs(value)) if isinstance(rest, sympy.log) else value)
+        else:
+            return None
+    return total

@@ -1,0 +1,192 @@
+"""What a worker process does for an indefinite integral.
+
+Every function here takes Trees, keeps to its deadline, and hands back plain data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import sympy
+
+from service.integration import guess, nonelementary
+from service.integration.answers import Antiderivative, SpecialCase, present, with_cases
+from service.integration.complete import complete
+from service.integration.slots import expand
+from service.verification.convert import ConversionError, from_sympy, to_sympy
+from service.verification.timing import OutOfTime, time_limit
+from tokenizer.ansatz import Term
+from tokenizer.tree import Tree
+
+#: Most seconds for each special case of the parameters.
+CASE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search came to: a verified antiderivative or none, after how many hypotheses."""
+
+    found: Antiderivative | None
+    hypotheses: int
+
+
+def solve_from_hypotheses(
+    integrand: Tree,
+    variable: str,
+    hypotheses: Sequence[Sequence[Term]],
+    deadline_s: float,
+    real: bool = True,
+) -> Outcome:
+    """The first hypothesis that completes to a proved antiderivative, then all of them pooled."""
+    deadline = time.monotonic() + deadline_s
+    pooled: list[Term] = []
+    tried = 0
+    for hypothesis in hypotheses:
+        if time.monotonic() > deadline:
+            break
+        tried += 1
+        terms = expand(hypothesis, integrand, variable)
+        pooled += terms
+        found = _finish(integrand, variable, terms, deadline, real)
+        if found is not None:
+            return Outcome(found, tried)
+    if tried > 1 and time.monotonic() < deadline:
+        return Outcome(_finish(integrand, variable, pooled, deadline, real), tried)
+    return Outcome(None, tried)
+
+
+def solve_by_rules(
+    integrand: Tree, variable: str, deadline_s: float, real: bool = True
+) -> Antiderivative | None:
+    """By the guessed ansatz, then with non-elementary functions added to it."""
+    deadline = time.monotonic() + deadline_s
+    try:
+        with time_limit(deadline_s):
+            f = to_sympy(integrand)
+            x = sympy.Symbol(variable, real=True)
+            terms = guess.candidates(integrand, f, x)
+            found = _finish(integrand, variable, terms, deadline, real)
+            if found is None:
+                special = nonelementary.candidates(f, x)
+                for pool in (special, [*terms, *special]):
+                    found = found or _finish(integrand, variable, pool, deadline, real)
+            return found
+    except (OutOfTime, ConversionError, RecursionError):
+        return None
+
+
+def solve_by_sympy(
+    integrand: Tree, variable: str, deadline_s: float, real: bool = True
+) -> Antiderivative | None:
+    """By SymPy's integrators, the quick ones first, each with a share of the time."""
+    deadline = time.monotonic() + deadline_s
+    try:
+        f = to_sympy(integrand)
+    except (ConversionError, RecursionError):
+        return None
+    x = sympy.Symbol(variable, real=True)
+    for integrator, share in _INTEGRATORS:
+        rest = deadline - time.monotonic()
+        if rest <= 0:
+            return None
+        for answer in _attempt(integrator, f, x, rest * share):
+            found = present(answer, integrand, variable, deadline, real=real)
+            if found is not None:
+                return _with_cases(found, integrand, variable, deadline)
+    return None
+
+
+def _finish(
+    integrand: Tree, variable: str, terms: Sequence[Term], deadline: float, real: bool
+) -> Antiderivative | None:
+    completion = complete(integrand, variable, terms, deadline - time.monotonic())
+    if completion is None:
+        return None
+    found = present(completion.antiderivative, integrand, variable, deadline, real=real)
+    return found and _with_cases(found, integrand, variable, deadline)
+
+
+def _with_cases(
+    answer: Antiderivative, integrand: Tree, variable: str, deadline: float
+) -> Antiderivative:
+    """``answer`` with what holds where one of its conditions fails."""
+    cases = []
+    for name, value in answer.failing:
+        rest = min(CASE_S, deadline - time.monotonic())
+        if rest <= 0:
+            break
+        try:
+            f = to_sympy(integrand).subs(sympy.Symbol(name, real=True), to_sympy(value))
+            special = from_sympy(f)
+        except (ConversionError, RecursionError):
+            continue
+        found = solve_by_rules(special, variable, rest)
+        if found is not None:
+            cases.append(SpecialCase(f"{name} = {to_sympy(value)}", found.tree))
+    return with_cases(answer, cases)
+
+
+Integrator = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr]
+
+
+def _manual(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    from sympy.integrals.manualintegrate import manualintegrate
+
+    return manualintegrate(f, x)
+
+
+def _rational(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    return sympy.ratint(f, x) if f.is_rational_function(x) else sympy.Integral(f, x)
+
+
+def _general(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    return sympy.integrate(f, x)
+
+
+def _heuristic(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    from sympy.integrals.heurisch import heurisch
+
+    return heurisch(f, x) or sympy.Integral(f, x)
+
+
+_INTEGRATORS: tuple[tuple[Integrator, float], ...] = (
+    (_rational, 0.3),
+    (_manual, 0.4),
+    (_heuristic, 0.3),
+    (_general, 1.0),
+)
+
+
+def _attempt(
+    integrator: Integrator, f: sympy.Expr, x: sympy.Symbol, seconds: float
+) -> Iterator[sympy.Expr]:
+    """Answers of ``integrator`` for the integrand and for a rewritten one."""
+    forms = [f]
+    if f.has(sympy.Abs, sympy.Max, sympy.Min):
+        forms.append(f.rewrite(sympy.Piecewise))
+    for form in forms:
+        try:
+            with time_limit(seconds / len(forms)):
+                answer = integrator(form, x)
+        except (OutOfTime, Exception):  # noqa: S112, BLE001 - SymPy raises whatever it likes
+            continue
+        answer = _generic(answer)
+        if not answer.has(sympy.Integral, sympy.RootSum, sympy.S.NaN, sympy.zoo):
+            yield answer
+
+
+def _generic(e: sympy.Expr) -> sympy.Expr:
+    """``e`` with the branch for generic parameters of each Piecewise."""
+    while e.has(sympy.Piecewise):
+        (piecewise, *_) = e.atoms(sympy.Piecewise)
+        branches = [
+            value
+            for value, condition in piecewise.args
+            if not (isinstance(condition, sympy.Eq) or condition is sympy.S.false)
+        ]
+        if not branches:
+            return sympy.S.NaN
+        e = e.xreplace({piecewise: branches[0]})
+    return e

@@ -1,0 +1,245 @@
+"""Points of an interval at which a function may be singular, have a kink or jump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Final
+
+import numpy as np
+import sympy
+from flint import acb, ctx
+from scipy.optimize import brentq, minimize_scalar
+from sympy import S
+
+from service.integration.domain import FloatArray, on_axis
+from service.integration.evaluate import BallField, CannotEvaluate, Evaluator
+from service.verification.convert import ConversionError, from_sympy, to_sympy
+from tokenizer.ansatz import rational_value
+from tokenizer.tree import Tree, call, constant, integer
+
+#: Grid points on the interval; zeros closer than the grid may be missed.
+GRID_POINTS: Final = 3001
+#: Most points that are looked at; with more of them the function is left to quadrature.
+MAX_POINTS: Final = 40
+
+_ONE: Final = integer(1)
+_UNIT_EDGE: Final = ("asin", "acos", "atanh", "acosh", "acoth", "asec", "acsc", "asech")
+_AT_ZERO: Final = (
+    "log", "sqrt", "Abs", "sign", "Heaviside", "Ei", "Ci", "Chi", "acot", "acsch",
+    "asech", "asec", "acsc", "coth", "csch",
+)  # fmt: skip
+
+
+def guards(tree: Tree) -> list[Tree]:
+    """Expressions at whose zeros ``tree`` may fail to be analytic, each once."""
+    found: dict[Tree, None] = {}
+    for node in tree.preorder():
+        args = node.args
+        head = node.head
+        if head == "div" and args[1].symbols():
+            found[args[1]] = None
+        elif head == "pow" and args[0].symbols():
+            exponent = rational_value(args[1])
+            if exponent is None or exponent[1] != 1 or exponent[0] < 0:
+                found[args[0]] = None
+        elif head in ("tan", "sec"):
+            found[call("cos", args[0])] = None
+        elif head in ("cot", "csc"):
+            found[call("sin", args[0])] = None
+        elif head in ("floor", "ceiling"):
+            found[call("sin", call("mul", constant("pi"), args[0]))] = None
+        elif head in ("Max", "Min"):
+            found.update({call("sub", args[0], other): None for other in args[1:]})
+        elif head in ("Lt", "Le", "Gt", "Ge", "Eq", "Ne"):
+            found[call("sub", args[0], args[1])] = None
+        elif head in ("gamma", "loggamma"):
+            found[call("sin", call("mul", constant("pi"), args[0]))] = None
+        elif head == "polylog":
+            found[call("sub", args[1], _ONE)] = None
+        elif head == "li":
+            found[call("sub", args[0], _ONE)] = None
+            found[args[0]] = None
+        if head in _AT_ZERO:
+            found[args[0]] = None
+        if head in _UNIT_EDGE:
+            found[call("sub", _ONE, call("pow", args[0], integer(2)))] = None
+    return [g for g in found if g.symbols()]
+
+
+def _grid(lower: float, upper: float) -> FloatArray:
+    t = np.linspace(0, 1, GRID_POINTS)
+    if np.isfinite(lower) and np.isfinite(upper):
+        return lower + (upper - lower) * t
+    if np.isfinite(lower):
+        return np.concatenate(
+            [lower + np.linspace(0, 20, GRID_POINTS), lower + np.geomspace(20, 1e6, 300)]
+        )
+    if np.isfinite(upper):
+        return -_grid(-upper, np.inf)[::-1]
+    half = _grid(0.0, np.inf)
+    return np.concatenate([-half[:0:-1], half])
+
+
+def zeros(guard: Tree, variable: str, lower: float, upper: float) -> list[float]:
+    """Zeros of ``guard`` in the closed interval, approximately."""
+
+    def value(x: float) -> float:
+        return float(on_axis(guard, variable, np.array([x]), {})[0].real)
+
+    points = _grid(lower, upper)
+    try:
+        values = on_axis(guard, variable, points, {})
+    except CannotEvaluate:
+        return []
+    real = values.real
+    size = np.abs(values)
+    found: list[float] = []
+    with np.errstate(all="ignore"):
+        scale = np.nanmedian(np.where(np.isfinite(size), size, np.nan)) or 1.0
+        changes = np.flatnonzero(np.sign(real[1:]) * np.sign(real[:-1]) < 0)
+        for i in changes:
+            root = brentq(value, points[i], points[i + 1], xtol=1e-15, rtol=1e-14)
+            if abs(value(root)) < 1e-6 * max(scale, 1e-12) + 1e-9:
+                found.append(float(root))
+        inner = np.flatnonzero((size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])) + 1
+        for i in inner:
+            if size[i] == 0:
+                found.append(float(points[i]))
+            elif size[i] < 0.05 * scale and len(found) < MAX_POINTS:
+                best = minimize_scalar(
+                    lambda x: abs(value(x)),
+                    bounds=(points[i - 1], points[i + 1]),
+                    method="bounded",
+                    options={"xatol": 1e-13},
+                )
+                if best.fun < 1e-12 * max(scale, 1e-12):
+                    found.append(float(best.x))
+        for end in (lower, upper):
+            if np.isfinite(end) and not abs(value(end)) > 1e-13 * max(scale, 1e-12):
+                found.append(end)
+    return sorted(found)
+
+
+def breakpoints(
+    trees: list[Tree], variable: str, lower: float, upper: float
+) -> list[sympy.Expr] | None:
+    """Points strictly inside the interval where one of ``trees`` may not be smooth.
+
+    Exact where a simple closed form satisfies the guard, else to 40 digits. None when
+    there are more than :data:`MAX_POINTS`.
+    """
+    found: list[tuple[float, Tree]] = []
+    for guard in dict.fromkeys(g for tree in trees for g in guards(tree)):
+        if guard.contains(variable):
+            found += [(z, guard) for z in zeros(guard, variable, lower, upper)]
+    found.sort(key=lambda pair: pair[0])
+    points: list[sympy.Expr] = []
+    last = -np.inf
+    for approximate, guard in found:
+        near = 1e-9 * (1 + abs(approximate))
+        if approximate - last < near or approximate - lower < near or upper - approximate < near:
+            continue
+        last = approximate
+        points.append(exact_zero(guard, variable, approximate))
+        if len(points) > MAX_POINTS:
+            return None
+    return points
+
+
+def exact_zero(guard: Tree, variable: str, approximate: float) -> sympy.Expr:
+    """The zero of ``guard`` near ``approximate``, in closed form if there is a simple one."""
+    x = sympy.Symbol(variable, real=True)
+    tolerance = 1e-8 * (1 + abs(approximate))
+    try:
+        g = to_sympy(guard)
+        candidates: list[sympy.Expr] = [
+            sympy.nsimplify(approximate, rational=True, tolerance=1e-9),
+            S.Pi * sympy.nsimplify(approximate / np.pi, rational=True, tolerance=1e-9),
+        ]
+        if g.is_polynomial(x):
+            candidates += list(sympy.roots(sympy.Poly(g, x)))
+        elif not g.has(sympy.sin, sympy.cos, sympy.tan):
+            candidates += [r for r in sympy.solve(g, x) if r.is_real]
+        candidates.append(
+            sympy.exp(sympy.nsimplify(np.log(approximate), rational=True, tolerance=1e-9))
+            if approximate > 0
+            else S.Zero
+        )
+        for candidate in candidates:
+            if candidate.is_real and abs(float(candidate) - approximate) < tolerance:
+                if candidate.is_Rational and candidate.q > 10_000:
+                    continue
+                if sympy.simplify(g.subs(x, candidate)) == 0:
+                    return candidate
+        return sympy.nsolve(g, x, approximate, prec=45)
+    except (ConversionError, NotImplementedError, ValueError, TypeError, ZeroDivisionError):
+        return sympy.Float(approximate, 17)
+
+
+def ball_function(tree: Tree, variable: str, bits: int) -> Callable[[acb], acb]:
+    """``tree`` as a function of a ball; other symbols are not allowed."""
+
+    def value(point: acb) -> acb:
+        saved = ctx.prec
+        ctx.prec = bits
+        try:
+            result = Evaluator(BallField(), {variable: point}, variable).dual(tree)[0]
+            return acb(result)
+        finally:
+            ctx.prec = saved
+
+    return value
+
+
+def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float | None:
+    """p with |f| ~ |x - point|**p as x tends to ``point`` from ``side`` (1: from above).
+
+    At infinity |f| ~ |x|**p. inf stands for faster decay than any power. None when it
+    cannot be told, as for an oscillation.
+    """
+    f = ball_function(tree, variable, 1500)
+    sizes = []
+    steps = (40, 60, 80, 100)
+    saved = ctx.prec
+    ctx.prec = 1500
+    try:
+        infinite = point in (S.Infinity, S.NegativeInfinity)
+        centre = None if infinite else _ball(point)
+        for digits in steps:
+            if infinite:
+                # irrational multiples keep clear of the zeros of circular functions
+                at = acb(10) ** (digits / 10) * acb(1.37) * (1 if point is S.Infinity else -1)
+            else:
+                assert centre is not None
+                at = centre + side * acb(10) ** -digits
+            value = abs(f(at))
+            if not value.is_finite():
+                return None
+            if value.contains(0):
+                return float("inf") if not infinite else float("-inf")
+            sizes.append(float(value.log().mid()) / float(np.log(10)))
+    except (CannotEvaluate, ZeroDivisionError, ValueError, OverflowError):
+        return None
+    finally:
+        ctx.prec = saved
+    span = [s / 10 for s in steps] if infinite else [-s for s in steps]
+    slopes = np.diff(sizes) / np.diff(np.array(span, dtype=float))
+    if infinite and slopes[-1] < -50:
+        return float("-inf")
+    if abs(slopes[-1] - slopes[-2]) > 0.2 * max(1.0, abs(slopes[-1])):
+        return None
+    return float(slopes[-1])
+
+
+def _ball(point: sympy.Expr) -> acb:
+    """A thin ball around an exact real number, at the working precision."""
+    tree = from_sympy(point) if not point.is_Float else None
+    if tree is None:
+        return acb(str(point))
+    return acb(Evaluator(BallField(), {}, "").dual(tree)[0])
+
+
+def sum_of(values: list[sympy.Expr]) -> sympy.Expr:
+    """The sum, zero for none."""
+    return reduce(sympy.Add, values, S.Zero)
