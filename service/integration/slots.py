@@ -10,6 +10,9 @@ Sum slot
 Denominator slot
     ``<POLYd> g / B`` with a polynomial B stands for ``p(x) * g`` and, for each factor
     q**m of B over Q, ``r_k(x) * g / q**k`` with deg r_k < deg q, k = 1 … m.
+Largest polynomial slot
+    Its degree stands for "as many as it takes": it is raised until the term grows as fast
+    as x times the integrand.
 Log slots
     ``log(P)``, P a polynomial in one kernel u (the variable, exp(x), a root of a linear
     function, tan(x/2), …), stands for the logarithms and arctangents that come from the
@@ -18,7 +21,8 @@ Log slots
     ``log(u + Y)``, Y a product of square roots whose square is quadratic in u, stands for
     the primitive of du/Y.
     ``log(Y / q)``, q and Y**2 polynomials in one kernel u, stands for the primitives of
-    u**k/(q_i*Y) du, k < deg q_i, for each factor q_i of q. With Y the n-th root of a linear
+    u**k/(q_i*Y) du, k < deg q_i, for each factor q_i of q; roots among the factors of q are
+    passed over, so that q may be copied from a denominator. With Y the n-th root of a linear
     function of u it is ``log(q)`` as a polynomial in Y.
 
 The integrals behind them are tables' standard ones (Gradshteyn & Ryzhik 2.1, 2.2).
@@ -30,17 +34,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, lcm
 from typing import Final
 
+import numpy as np
 import sympy
 from sympy import S
 
+from service.integration.evaluate import CannotEvaluate, Evaluator, FloatField
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.ansatz import Term, polynomial_degree, rational_value
 from tokenizer.tree import Tree, call, integer
+from tokenizer.vocabulary import LARGEST_SLOT
 
 #: Most terms that one sum slot stands for.
 MAX_SUM: Final = 60
 #: Most distinct powers in one denominator slot.
 MAX_POLES: Final = 60
+#: Highest degree that the largest polynomial slot is raised to.
+MAX_REACH: Final = 60
 #: Highest degree of a polynomial that is factored.
 MAX_DEGREE: Final = 40
 
@@ -50,7 +59,7 @@ _HYPERBOLIC: Final = (
     sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch,
 )  # fmt: skip
 _FAILURES: Final = (
-    ConversionError, ArithmeticError, ValueError, TypeError, AttributeError, NotImplementedError,
+    ConversionError, CannotEvaluate, ArithmeticError, ValueError, TypeError, AttributeError, NotImplementedError,
     RecursionError, sympy.PolynomialError, sympy.polys.polyerrors.BasePolynomialError,
 )  # fmt: skip
 
@@ -65,6 +74,8 @@ def expand(terms: Sequence[Term], integrand: Tree, variable: str) -> list[Term]:
     out: dict[Term, None] = {}
     for term in terms:
         try:
+            if term.degree >= LARGEST_SLOT:
+                term = Term(term.factor, _reach(term, integrand, variable))
             found = list(_expand(term, present, variable))
         except _FAILURES:
             found = [term]
@@ -113,6 +124,22 @@ def _expand(term: Term, present: frozenset[Tree], variable: str) -> Iterator[Ter
                 under = _times(under, base)
             whole = call("div", whole, under)
         yield from _pole_slot(whole, poles, term.degree, variable)
+
+
+def _reach(term: Term, integrand: Tree, variable: str) -> int:
+    """Degree at which the slot of ``term`` grows like the variable times the integrand."""
+    at = np.array([1e6, 1e7], dtype=np.complex128)
+    symbols = {*integrand.symbols(), *term.factor.symbols()}
+    values = {**dict.fromkeys(symbols, 1.3), variable: at}
+    evaluator = Evaluator(FloatField(), values, variable)
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(evaluator.dual(tree)[0]) for tree in (integrand, term.factor)]
+        if not all(np.isfinite(size).all() and np.all(size > 0) for size in sizes):
+            return term.degree
+        growth = [float(np.log10(size[1] / size[0])) for size in map(np.ravel, sizes) if size.size == 2]
+    if len(growth) == 1:
+        growth.append(0.0)
+    return max(term.degree, min(round(growth[0] + 1 - growth[1]), MAX_REACH))
 
 
 def _factors(tree: Tree) -> tuple[list[tuple[Tree, int]], list[tuple[Tree, int]]]:
@@ -215,12 +242,12 @@ def log_candidates(argument: Tree, variable: str) -> list[Tree]:
 
 
 def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
-    if argument.head == "div":
-        radicals = _radicals(argument.args[0])
-        below = to_sympy(argument.args[1])
-        if radicals is not None and below.has(x):
-            yield from _over_root(radicals, below, x)
-            return
+    above, under = _factors(argument)
+    poles = [base for base, _ in under if not _is_root(base)]
+    if poles and above and all(_is_root(base) for base, _ in above):
+        radicals = [root for base, _ in above for root in _radicals(base) or ()]
+        yield from _over_root(radicals, sympy.Mul(*map(to_sympy, poles)), x)
+        return
     if argument.head in ("add", "sub"):
         radicals = _radicals(argument.args[1])
         kernel = to_sympy(argument.args[0])
@@ -232,6 +259,10 @@ def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
                 yield from _root_primitive(sympy.Poly(square, u), kernel, root)
                 return
     yield from _polynomial_slot(to_sympy(argument), x)
+
+
+def _is_root(tree: Tree) -> bool:
+    return tree.head == "sqrt" or (tree.head == "pow" and rational_value(tree.args[1]) is not None)
 
 
 def _radicals(tree: Tree) -> list[tuple[sympy.Expr, int]] | None:
@@ -283,6 +314,12 @@ def _over_root(
             for e in _pole_primitives(lowered, _lower(below.as_expr(), x, n, v), v):
                 yield e.subs(v, x**n)
         return
+    root = sympy.Mul(*(r ** sympy.Rational(1, index) for r, index in radicals))
+    for u, value, inner in _kernels(below * root, x):
+        if inner.is_polynomial(u):
+            for q, _ in _factor_list(inner, u):
+                yield from (e.subs(u, value) for e in factor_primitives(q, u))
+            return
     mark = sympy.Dummy("mark")
     combined = below + sum(mark ** (i + 1) * r for i, (r, _) in enumerate(radicals))
     for u, value, inner in _kernels(combined, x):
@@ -402,6 +439,12 @@ def _kernels(
     trig = [f for f in e.atoms(*_TRIG) if f.has(x)]
     hyperbolic = [f for f in e.atoms(*_HYPERBOLIC) if f.has(x)]
     exponentials = [f for f in e.atoms(sympy.exp, sympy.Pow) if _is_exponential(f, x)]
+    if len(trig) + len(hyperbolic) == 1:
+        (only,) = trig or hyperbolic
+        inner = e.subs(only, u)
+        if not inner.has(x):
+            yield u, only, inner
+            u = sympy.Dummy("u", real=True)
     if trig:
         argument = _common_argument([f.args[0] for f in trig], x)
         for angle in (argument, argument / 2):
@@ -409,13 +452,6 @@ def _kernels(
             if inner is not None and not inner.has(x):
                 yield u, sympy.tan(angle), inner
         return
-    if hyperbolic and all(isinstance(f, sympy.tanh | sympy.coth) for f in hyperbolic):
-        argument = _common_argument([f.args[0] for f in hyperbolic], x)
-        value = sympy.tanh(argument)
-        inner = e.subs(sympy.coth(argument), 1 / value).subs(value, u)
-        if not inner.has(x):
-            yield u, value, inner
-            return
     if hyperbolic:
         arguments = [f.args[0] for f in hyperbolic] + [_exponent(f) for f in exponentials]
         argument = _common_argument(arguments, x)

@@ -1,0 +1,1 @@
+"""Training data for integration: integrands as people write them, labelled with an ansatz."""

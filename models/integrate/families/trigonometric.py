@@ -1,0 +1,357 @@
+"""Powers and products of trigonometric functions, rational functions of them, times x^k."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+from models.integrate.problem import Problem
+from models.integrate.writing import (
+    ONE, X, Writer, function, plus_one, powers_of, product, raised,
+)  # fmt: skip
+from tokenizer.ansatz import Term
+from tokenizer.tree import Tree, call, integer, rational
+
+#: Each function as powers of sine and cosine.
+EXPONENTS = {
+    "sin": (1, 0), "cos": (0, 1), "tan": (1, -1), "cot": (-1, 1), "sec": (0, -1), "csc": (-1, 0),
+}  # fmt: skip
+
+
+def sample(rng: random.Random) -> Problem:
+    """One trigonometric integrand."""
+    kinds = (_powers, _angles, _with_x, _rational, _of_tangent, _roots, _square)
+    return rng.choices(kinds, (34, 10, 18, 22, 7, 5, 4))[0](Writer(rng))
+
+
+def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
+    """Terms for sin(u)**m * cos(u)**n, m and n of any sign."""
+    sin, cos = call("sin", u), call("cos", u)
+    sec_tan = call("log", call("add", call("sec", u), call("tan", u)))
+    csc_cot = call("log", call("add", call("csc", u), call("cot", u)))
+    if m >= 0 and n >= 0:
+        if n % 2:
+            return [Term(powers_of(sin, m + n))]
+        if m % 2:
+            return [Term(powers_of(cos, m + n))]
+        return [Term(X), Term(product([powers_of(sin, m + n - 1), cos]))]
+    if (m + n) % 2 == 0 and m + n <= 0 and not (m % 2 and m > 0) and not (n % 2 and n > 0):
+        # a Laurent polynomial in tan
+        tan, cot = call("tan", u), call("cot", u)
+        k = -(m + n)
+        terms = [Term(powers_of(tan, abs(m) + k))] if n < 0 else []
+        if m < 0:
+            terms.append(Term(powers_of(cot, abs(n) + k)))
+        if m % 2:
+            terms.append(Term(call("log", tan if m < 0 and n < 0 else cos if n < 0 else sin)))
+        if k == 0:
+            terms.append(Term(X))
+        return terms
+    if m % 2 and m > 0:
+        return _laurent(cos, n, m, [Term(call("log", cos))])
+    if n % 2 and n > 0:
+        return _laurent(sin, m, n, [Term(call("log", sin))])
+    if n < 0 <= m:
+        if m % 2 == 0 and n % 2:
+            # sin**k/cos**j and log(sec + tan)
+            terms = [Term(sec_tan)]
+            if n < -1:
+                terms.append(Term(call("div", powers_of(sin, m - n - 2), raised(cos, -n - 1))))
+            if m:
+                terms.append(Term(powers_of(sin, max(m - 1, 1))))
+            return terms
+        return [
+            Term(X), Term(powers_of(call("tan", u), -n)), Term(product([powers_of(sin, m - 1), cos]))
+        ]  # fmt: skip
+    if m < 0 <= n:
+        if n % 2 == 0 and m % 2:
+            terms = [Term(csc_cot)]
+            if m < -1:
+                terms.append(Term(call("div", powers_of(cos, n - m - 2), raised(sin, -m - 1))))
+            if n:
+                terms.append(Term(powers_of(cos, max(n - 1, 1))))
+            return terms
+        return [
+            Term(X), Term(powers_of(call("cot", u), -m)), Term(product([powers_of(cos, n - 1), sin]))
+        ]  # fmt: skip
+    # both negative
+    if (m + n) % 2 == 0:
+        terms = [Term(call("log", call("tan", u)))]
+        other = [Term(powers_of(call("csc", u), -m - 1)), Term(powers_of(call("sec", u), -n - 1))]
+        return terms + [t for t in other if t.factor != ONE]
+    if n % 2:
+        terms = [Term(sec_tan), Term(powers_of(call("csc", u), -m - 1))]
+        ladder = product([call("tan", u), powers_of(call("sec", u), -n - 2)]) if n < -1 else ONE
+    else:
+        terms = [Term(csc_cot), Term(powers_of(call("sec", u), -n - 1))]
+        ladder = product([call("cot", u), powers_of(call("csc", u), -m - 2)]) if m < -1 else ONE
+    return [*terms, Term(ladder)] if ladder != ONE else terms
+
+
+def _laurent(c: Tree, low: int, degree: int, logs: list[Term]) -> list[Term]:
+    """∫ c**low * (1 - c**2)**((degree - 1)/2) dc."""
+    terms: list[Term] = []
+    if low < -1:
+        terms.append(Term(call("div", powers_of(c, degree), raised(c, -low - 1))))
+    if low + degree > -1:
+        terms.append(Term(powers_of(c, max(low + degree, 1))))
+    return terms + logs if low < 0 else terms
+
+
+def _powers(w: Writer) -> Problem:
+    """Products of powers of one or two functions of one angle, or a quotient of them."""
+    u = w.argument(0.65)
+    heads = w.rng.sample(("sin", "cos", "tan", "sec", "cot", "csc"), w.rng.choice((1, 2, 2, 2)))
+    if len(heads) == 2 and w.chance(0.45):
+        heads = ["sin", "cos"]
+        w.rng.shuffle(heads)
+    m = n = 0
+    above: list[Tree] = []
+    below: list[Tree] = []
+    for head in heads:
+        k = w.rng.choice(
+            (1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8) if len(heads) == 1 else (1, 1, 1, 2, 2, 3, 3, 4, 5)
+        )
+        down = head in ("sin", "cos", "tan") and w.chance(0.22)
+        (below if down else above).append(function(head, u, k))
+        k = -k if down else k
+        m, n = m + k * EXPONENTS[head][0], n + k * EXPONENTS[head][1]
+    tree = product(above)
+    if below:
+        tree = call("div", tree, product(below))
+    if (m, n) == (0, 0):
+        return _powers(w)
+    return Problem(w.scaled(tree, 0.08), tuple(sin_cos(m, n, u)))
+
+
+def _angles(w: Writer) -> Problem:
+    """sin(a x)**m * cos(b x)**n, sums squared."""
+    factors: list[Tree] = []
+    slots: list[Tree] = []
+    total = 0
+    for _ in range(w.rng.choice((2, 2, 2, 3))):
+        a = w.rng.choice((1, 1, 2, 2, 3, 3, 4, 5, 6))
+        u = X if a == 1 else call("mul", w.letter() if w.chance(0.08) else integer(a), X)
+        k = w.rng.choice((1, 1, 1, 1, 2, 3))
+        if total + k > 4:
+            continue
+        total += k
+        factors.append(function(w.rng.choice(("sin", "cos")), u, k))
+        slots.append(raised(plus_one(call("sin", u), call("cos", u)), k))
+    terms = [Term(product(slots)), Term(X)]
+    return Problem(product(factors), tuple(terms))
+
+
+def _with_x(w: Writer) -> Problem:
+    """x^k (or a polynomial) times powers of one function."""
+    u = w.argument(0.55)
+    k = w.rng.choice((1, 1, 1, 2, 2, 3, 4, 5))
+    factor = raised(X, k) if w.chance(0.75) else w.any_polynomial(k)
+    sin, cos = call("sin", u), call("cos", u)
+    draw = w.rng.random()
+    if draw < 0.6:
+        other = w.rng.choice((sin, cos))
+        terms = [Term(sin, k), Term(cos, k)]
+    elif draw < 0.8:
+        n = w.rng.choice((2, 2, 2, 3))
+        if w.chance(0.25):
+            other = product([sin, cos])
+            n = 2
+        else:
+            other = raised(w.rng.choice((sin, cos)), n)
+        terms = [Term(raised(plus_one(sin, cos), n), k)]
+        if n == 2:
+            terms.append(Term(ONE, k + 1))
+    else:
+        k = 1
+        factor = X
+        tan, sec = call("tan", u), call("sec", u)
+        cot, csc = call("cot", u), call("csc", u)
+        kind = w.rng.randrange(6)
+        if kind == 0:
+            other, terms = raised(sec, 2), [Term(tan, 1), Term(call("log", cos))]
+        elif kind == 1:
+            other, terms = raised(tan, 2), [Term(tan, 1), Term(ONE, 2), Term(call("log", cos))]
+        elif kind == 2:
+            other, terms = raised(csc, 2), [Term(cot, 1), Term(call("log", sin))]
+        elif kind == 3:
+            other, terms = raised(cot, 2), [Term(cot, 1), Term(ONE, 2), Term(call("log", sin))]
+        elif kind == 4:
+            other = product([sec, tan])
+            terms = [Term(sec, 1), Term(call("log", call("add", sec, tan)))]
+        else:
+            # sin/cos**n, cos/sin**n
+            n = w.rng.choice((2, 3))
+            above, below = (sin, cos) if w.chance(0.5) else (cos, sin)
+            tree = call("div", product([X, above]), raised(below, n))
+            rest = (
+                call(
+                    "log",
+                    call("add", call("sec", u), tan) if below is cos else call("add", csc, cot),
+                )
+                if n == 2
+                else (tan if below is cos else cot)
+            )
+            return Problem(tree, (Term(call("div", ONE, raised(below, n - 1)), 1), Term(rest)))
+    factors = [factor, other] if w.chance(0.8) else [other, factor]
+    return Problem(w.scaled(product(factors), 0.08), tuple(terms))
+
+
+def _rational(w: Writer) -> Problem:
+    """A polynomial in sin, cos over a sum of them."""
+    u = w.argument(0.75)
+    sin, cos = call("sin", u), call("cos", u)
+    one, other = (sin, cos) if w.chance(0.5) else (cos, sin)
+    draw = w.rng.random()
+    squares = False
+    if draw < 0.4:
+        below = w.linear(one, unit=0.45)
+    elif draw < 0.55:
+        below = w.sum([(1, _times(w, sin)), (w.rng.choice((1, 1, -1)), _times(w, cos))])
+    elif draw < 0.65:
+        below = w.sum(
+            [
+                (1, w.number(0.5)),
+                (w.rng.choice((1, -1)), _times(w, sin)),
+                (w.rng.choice((1, -1)), _times(w, cos)),
+            ]
+        )
+    elif draw < 0.8:
+        squares = True
+        below = w.sum([(1, _times(w, raised(sin, 2))), (1, _times(w, raised(cos, 2)))])
+        if w.chance(0.5):
+            below = w.linear(raised(one, 2), unit=0.5)
+    else:
+        below = w.quadratic(one)
+    n = w.rng.choice((1, 1, 1, 2, 3)) if draw < 0.4 else 1
+    top: list[Tree] = []
+    k = 0
+    if draw >= 0.8:
+        top, k = [other], 1
+    elif w.chance(0.5):
+        for head in w.rng.sample((sin, cos), w.rng.choice((1, 1, 2))):
+            e = w.rng.choice((1, 1, 1, 2, 3)) if not squares else w.rng.choice((1, 2))
+            top.append(raised(head, e))
+            k += e
+    under = raised(below, n)
+    tree = call("div", product(top), under)
+    if w.chance(0.06) and len(top) == 1:
+        tree = call("div", w.linear(top[0]), under)
+    terms = [Term(X), Term(call("log", below))]
+    if squares:
+        terms.append(Term(call("tan", u)))
+    if n > 1:
+        terms.append(Term(call("div", raised(plus_one(sin, cos), n), under)))
+    elif draw < 0.4:
+        # 1/(1 + cos) is algebraic in sine and cosine
+        terms.append(Term(call("div", other, below)))
+    if k:
+        terms.append(Term(raised(plus_one(sin, cos), min(k, 3))))
+    return Problem(tree, tuple(terms))
+
+
+def _times(w: Writer, u: Tree) -> Tree:
+    c = w.number(0.4)
+    return u if c == ONE else call("mul", c, u)
+
+
+def _of_tangent(w: Writer) -> Problem:
+    """(a + b tan)**n, 1/(a + b tan), tan**m/(a + b tan**2)."""
+    u = w.argument(0.75)
+    head, partner = w.rng.choice((("tan", "cos"), ("cot", "sin"), ("sec", "cos"), ("csc", "sin")))
+    if w.chance(0.6):
+        head, partner = "tan", "cos"
+    t, log = call(head, u), Term(call("log", call(partner, u)))
+    if head in ("sec", "csc"):
+        co = call("tan" if head == "sec" else "cot", u)
+        n = w.rng.choice((1, 2, 2, 3))
+        tree = raised(w.linear(t), n)
+        if w.chance(0.4):
+            tree = call("div", ONE, w.linear(t))
+            return Problem(
+                tree,
+                (Term(X), Term(call("log", tree.args[1])), Term(call("div", co, tree.args[1]))),
+            )
+        terms = [Term(X), Term(call("log", call("add", t, co)))]
+        if n > 1:
+            terms.append(Term(product([powers_of(t, n - 2), co])))
+        return Problem(tree, tuple(terms))
+    if w.chance(0.45):
+        n = w.rng.choice((2, 2, 3, 4))
+        tree = raised(w.linear(t), n)
+        return Problem(tree, (Term(X), log, Term(powers_of(t, n - 1))))
+    base = w.linear(t) if w.chance(0.6) else w.quadratic(t)
+    n = w.rng.choice((1, 1, 1, 2)) if base.size < 8 else 1
+    top = raised(t, w.rng.choice((0, 0, 1, 2, 3)))
+    tree = call("div", top, raised(base, n))
+    terms = [Term(X), log, Term(call("log", base))]
+    terms.append(Term(call("div", powers_of(t, 2 * n - 1), raised(base, n))))
+    if top != ONE:
+        terms.append(Term(powers_of(t, 2)))
+    return Problem(tree, tuple(terms))
+
+
+def _roots(w: Writer) -> Problem:
+    """Half-integer powers: one exponent odd, or the two adding up to -2, or of 1 + cos."""
+    u = w.argument(0.8)
+    sin, cos = call("sin", u), call("cos", u)
+    one, other = (sin, cos) if w.chance(0.5) else (cos, sin)
+    draw = w.rng.random()
+    if draw < 0.5:
+        p = w.rng.choice((1, 1, 3, 5, -1, -1, -3))
+        k = w.rng.choice((1, 1, 3, 5))
+        root = call("sqrt", one) if abs(p) == 1 else call("pow", one, rational(abs(p), 2))
+        rest = raised(other, k)
+        tree = product([rest, root]) if p > 0 else call("div", rest, root)
+        slot = call("sqrt", one) if p > 0 else call("div", ONE, root)
+        return Problem(tree, (Term(product([powers_of(one, k + abs(p) // 2 + 1), slot])),))
+    if draw < 0.65:
+        p = w.rng.choice((1, 3, 5, -1, -3))
+        q = -4 - p
+        tree = call("div", call("pow", one, rational(p, 2)), call("pow", other, rational(-q, 2)))
+        if p < 0:
+            tree = call(
+                "div",
+                ONE,
+                product([call("pow", one, rational(-p, 2)), call("pow", other, rational(-q, 2))]),
+            )
+            if q > 0:
+                tree = call(
+                    "div", call("pow", other, rational(q, 2)), call("pow", one, rational(-p, 2))
+                )
+        up = p + 2
+        term = call("pow", call("div", one, other), rational(abs(up), 2))
+        above, below = (one, other) if up > 0 else (other, one)
+        term = call(
+            "div",
+            call("pow", above, rational(abs(up), 2)),
+            call("pow", below, rational(abs(up), 2)),
+        )
+        return Problem(tree, (Term(term),))
+    sign = w.rng.choice(("add", "sub"))
+    a = w.number(0.7)
+    base = call(sign, a, one if a == ONE else call("mul", a, one))
+    n = w.rng.choice((1, 1, 3, 5))
+    root = w.power(base, Fraction(n, 2))
+    return Problem(
+        root, (Term(product([powers_of(one, n // 2), call("div", other, call("sqrt", base))])),)
+    )
+
+
+def _square(w: Writer) -> Problem:
+    """(a + b sin)**n, (sin + cos)**n, (x + sin x)**2."""
+    u = w.argument(0.7)
+    sin, cos = call("sin", u), call("cos", u)
+    n = w.rng.choice((2, 2, 2, 3))
+    draw = w.rng.random()
+    if draw < 0.4:
+        return Problem(
+            raised(w.linear(w.rng.choice((sin, cos))), n),
+            (Term(X), Term(raised(plus_one(sin, cos), n))),
+        )
+    if draw < 0.7:
+        base = w.sum([(1, _times(w, sin)), (w.rng.choice((1, -1)), _times(w, cos))])
+        return Problem(raised(base, n), (Term(X), Term(raised(plus_one(sin, cos), n))))
+    sin, cos = (call(h, X) for h in ("sin", "cos"))
+    base = w.sum([(1, X), (w.rng.choice((1, -1)), w.rng.choice((sin, cos)))])
+    return Problem(raised(base, n), (Term(ONE, n + 1), Term(raised(plus_one(sin, cos), n), n - 1)))
