@@ -104,7 +104,7 @@ def read(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
         manifest = _parse(json.loads(path.read_text()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ArtifactError(f"{path} cannot be read: {error!r}") from error
     if manifest.vocabulary != vocabulary_digest():
         raise ArtifactError(

@@ -1,0 +1,223 @@
+"""The exported graphs give what the network gives."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+import pytest
+import torch
+
+from models import artifacts
+from models.artifacts import ArtifactError
+from models.config import ModelConfig
+from models.export import export_model
+from models.transformer import Transformer
+from tests import tiny_model
+from tokenizer import vocabulary as v
+from tokenizer.codec import Encoded, slots
+
+WIDTH = 64  # 2 * WIDTH continuations are all there are of one hypothesis
+PLACES = 64 * 24
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model.exported(tmp_path_factory) / "tiny"
+
+
+@dataclass
+class Forced:
+    """A question with an answer that is forced on the decoder, its hypothesis moving about."""
+
+    source: Encoded
+    answer: list[int]
+    column: list[int]
+    seen: list[int] = field(default_factory=list)
+    found: list[npt.NDArray[np.float32]] = field(default_factory=list)
+
+    def torch_log_probs(self) -> npt.NDArray[np.float32]:
+        """(T, V + S) by one forward pass of the network."""
+        places = list(slots(self.answer))
+        rows = (
+            self.source.ids,
+            self.source.paths,
+            [v.START, *self.answer[:-1]],
+            [parent for parent, _ in places],
+            [path for _, path in places],
+        )
+        with torch.no_grad():
+            logits = tiny_model.network()(*(torch.tensor([row]) for row in rows))
+        result: npt.NDArray[np.float32] = logits[0].log_softmax(-1).numpy()
+        return result
+
+
+def random_answer(rng: random.Random, source: Encoded, longest: int) -> list[int]:
+    """Tokens of a random tree, references among them."""
+    answer: list[int] = []
+    open_slots = 1
+    tokens = [*range(v.VAR, v.SIZE), *range(v.SIZE, v.SIZE + len(source.ids))]
+    while open_slots:
+        room = longest - len(answer) - open_slots
+        arities = range(min(room, 1), min(room, 2) + 1)  # no leaf as long as there is room
+        token = rng.choice([t for t in tokens if v.arity(t) in arities])
+        answer.append(token)
+        open_slots += v.arity(token) - 1
+    return answer
+
+
+def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) -> None:
+    """Force all answers in one batch; item i joins after 3 i steps and leaves when it is done."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    encode = ort.InferenceSession(folder / encoder, options)
+    step = ort.InferenceSession(folder / decoder, options)
+    longest = max(len(item.source.ids) for item in forced) + 5
+    tokens = np.full((len(forced), longest), v.PAD, np.int64)
+    paths = np.zeros_like(tokens)
+    for row, item in enumerate(forced):
+        tokens[row, : len(item.source.ids)] = item.source.ids
+        paths[row, : len(item.source.ids)] = item.source.paths
+    names = [output.name for output in encode.get_outputs()]
+    memory = dict(zip(names, encode.run(names, {"tokens": tokens, "paths": paths}), strict=True))
+    past = {
+        given.name: np.zeros((len(forced), given.shape[1], PLACES, given.shape[3]), np.float32)
+        for given in step.get_inputs()
+        if given.name.startswith("past")
+    }
+    hung = [list(slots(item.answer)) for item in forced]
+    for now in range(max(3 * i + len(item.answer) for i, item in enumerate(forced))):
+        rows = [i for i, item in enumerate(forced) if 0 <= now - 3 * i < len(item.answer)]
+        shape = (len(rows), WIDTH)
+        previous, parents, codes, places = (np.ones(shape, np.int64) for _ in range(4))
+        scores = np.full(shape, -np.inf, np.float32)
+        visible = np.zeros((*shape, PLACES), np.bool_)
+        for row, i in enumerate(rows):
+            item, at = forced[i], now - 3 * i
+            column = item.column[at]
+            previous[row, column] = item.answer[at - 1] if at else v.START
+            parents[row, column], codes[row, column] = hung[i][at]
+            places[row] = np.arange(WIDTH) + at * WIDTH
+            item.seen.append(at * WIDTH + column)
+            visible[row, column, item.seen] = True
+            scores[row, column] = 0
+        outputs = step.run(
+            None,
+            {
+                "previous": previous,
+                "parents": parents,
+                "paths": codes,
+                "scores": scores,
+                "word_bias": np.zeros((*shape, v.SIZE), np.float32),
+                "reference_bias": np.zeros((*shape, 1), np.float32),
+                "visible": visible,
+                "places": places,
+                **{name: array[rows] for name, array in memory.items()},
+                **{name: array[rows] for name, array in past.items()},
+            },
+        )
+        for name, cache in zip(past, outputs[2:], strict=True):
+            past[name][rows] = cache
+        for row, i in enumerate(rows):
+            item = forced[i]
+            origin, token = np.divmod(outputs[1][row], v.SIZE + longest)
+            own = origin == item.column[now - 3 * i]
+            log_probs = np.full(v.SIZE + longest, -np.inf, np.float32)
+            log_probs[token[own]] = outputs[0][row][own]
+            item.found.append(log_probs[: v.SIZE + len(item.source.ids)])
+
+
+@pytest.fixture
+def forced() -> list[Forced]:
+    rng = random.Random(3)
+    items = []
+    for source in tiny_model.questions(12)[::4]:
+        answer = random_answer(rng, source, 20)
+        items.append(Forced(source, answer, [rng.randrange(WIDTH) for _ in answer]))
+    return items
+
+
+def test_graphs_agree_with_torch(folder: Path, forced: list[Forced]) -> None:
+    """Log-probabilities are torch's at every step, with padding, joins and moving hypotheses."""
+    run_decoder(folder, "encoder.onnx", "decoder.onnx", forced)
+    for item in forced:
+        np.testing.assert_allclose(item.found, item.torch_log_probs(), atol=1e-4, rtol=1e-4)
+
+
+def test_int8_is_near(folder: Path, forced: list[Forced]) -> None:
+    """The int8 graphs are the same network: what float32 finds likely, they find likely."""
+    run_decoder(folder, "encoder.int8.onnx", "decoder.int8.onnx", forced)
+    for item in forced:
+        exact = item.torch_log_probs()
+        best = exact.argmax(-1)[:, None]
+        gap = np.take_along_axis(np.array(item.found), best, 1) - np.take_along_axis(exact, best, 1)
+        assert np.abs(gap).mean() < 1
+
+
+def test_ablations_are_not_exported(tmp_path: Path) -> None:
+    """A network that the decoder graph does not describe is refused before anything is written."""
+    model = Transformer(ModelConfig(width=16, heads=1, hidden=16, references=False))
+    with pytest.raises(ValueError, match="references"):
+        export_model(model, "ablation", tmp_path, "1", {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_manifest_survives_the_file(folder: Path) -> None:
+    """What is read is what was exported."""
+    manifest = artifacts.read(folder)
+    assert ModelConfig(**manifest.config) == tiny_model.CONFIG
+    assert set(manifest.variants) == {"float32", "int8"}
+    assert manifest.default == "float32"
+
+
+def copy_of(folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder, tmp_path / "copy"))
+
+
+def test_another_vocabulary_is_refused(folder: Path, tmp_path: Path) -> None:
+    """A model must not be read with tokens that mean something else."""
+    copy = copy_of(folder, tmp_path)
+    replace(artifacts.read(copy), vocabulary="0" * 64).write(copy)
+    with pytest.raises(ArtifactError, match="vocabulary"):
+        artifacts.read(copy)
+
+
+def test_another_graph_is_refused(folder: Path, tmp_path: Path) -> None:
+    """A graph that is damaged or was exchanged is found by its hash."""
+    copy = copy_of(folder, tmp_path)
+    with (copy / "decoder.onnx").open("r+b") as file:
+        file.seek(1000)
+        file.write(b"\0\1\2\3")
+    with pytest.raises(ArtifactError, match=r"decoder\.onnx"):
+        artifacts.read(copy)
+
+
+def test_missing_graph_is_named(folder: Path, tmp_path: Path) -> None:
+    """A missing graph is an error that names the file."""
+    copy = copy_of(folder, tmp_path)
+    (copy / "encoder.onnx").unlink()
+    with pytest.raises(ArtifactError, match=r"encoder\.onnx is missing"):
+        artifacts.read(copy)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"variants": 3}'])
+def test_malformed_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    """Whatever is wrong with the manifest, one kind of error says so."""
+    (tmp_path / artifacts.MANIFEST).write_text(text)
+    with pytest.raises(ArtifactError, match=r"manifest\.json"):
+        artifacts.read(tmp_path)
+
+
+def test_reader_needs_no_torch() -> None:
+    """The service reads artifacts on machines without torch."""
+    code = "import sys, json, models.artifacts; print(json.dumps('torch' in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert json.loads(done.stdout) is False

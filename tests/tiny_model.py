@@ -1,0 +1,58 @@
+"""A small network with random weights, exported once for all tests that need one."""
+
+from __future__ import annotations
+
+import functools
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import artifacts
+from models.config import ModelConfig
+from models.export import export_model
+from models.random_trees import Alphabet, RandomTrees
+from models.transformer import Transformer
+from tokenizer import vocabulary as v
+from tokenizer.codec import Encoded, encode
+
+CONFIG = ModelConfig(width=32, heads=2, encoder_layers=1, decoder_layers=2, hidden=64)
+
+
+@functools.cache
+def network() -> Transformer:
+    """Random, but with preferences as clear as a trained network's, and fond of large trees."""
+    torch.manual_seed(7)
+    model = Transformer(CONFIG).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(12 if "embedding" in name else 6)
+        model.to_vocabulary.bias += 2 * torch.tensor(v.ARITIES)
+    return model
+
+
+_EXPORTED: list[Path] = []
+
+
+def exported(factory: pytest.TempPathFactory) -> Path:
+    """A folder with two artifacts of it: ``tiny`` writes expressions, ``ansatz`` terms."""
+    if not _EXPORTED:
+        folder = factory.mktemp("artifacts")
+        training = {"steps": 0, "examples": 0, "minutes": 0.0}
+        manifest = export_model(network(), "tiny", folder, "1.0", training)
+        shutil.copytree(folder / "tiny", folder / "ansatz")
+        replace(manifest, name="ansatz", output="terms").write(folder / "ansatz")
+        assert set(artifacts.find(folder)) == {"tiny", "ansatz"}
+        _EXPORTED.append(folder)
+    return _EXPORTED[0]
+
+
+def questions(count: int) -> list[Encoded]:
+    """Encoded random expressions of very different lengths."""
+    rng = random.Random(11)
+    trees = RandomTrees(Alphabet())
+    return [encode(trees.sample(rng, 1 + i % 12)) for i in range(count)]
