@@ -141,9 +141,9 @@ class Cursor:
 
     def make(self, head: str, *args: Tree, position: int) -> Tree:
         """A node, kept inside the limits; conditions are refused where a number belongs."""
-        if head not in CONDITIONS or head in RELATIONS:
-            for arg in args:
-                self.number(arg, position)
+        check = self.condition if head in ("And", "Or") else self.number
+        for arg in args:
+            check(arg, position)
         if head == "pow":
             tree = power(*args)
         elif head in ("And", "Or"):
@@ -164,6 +164,17 @@ class Cursor:
                 code="too-many-nodes",
             )
         self.positions[id(tree)] = position
+        return tree
+
+    def condition(self, tree: Tree, position: int) -> Tree:
+        """``tree``, if it is a condition and not a number."""
+        if tree.head not in CONDITIONS:
+            raise ParseError(
+                "a condition is expected here",
+                position=position,
+                hint="write x < 0, Eq(x, 0), And(x > 0, x < 1) or True",
+                code="relation",
+            )
         return tree
 
     def number(self, tree: Tree, position: int) -> Tree:

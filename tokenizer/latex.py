@@ -1,20 +1,19 @@
 """The LaTeX syntax: a source to atoms.
 
-TeX commands take their arguments without parentheses, a group ``{…}`` or one
-single sign: ``\\frac12x`` is one half times x. A first pass finds the arguments
-that are not groups, a second emits atoms with a group around each of them.
+The atoms are those of the text syntax. The arguments of TeX commands, found by
+:mod:`tokenizer.arguments`, come as groups, however they were written.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from lark import Token
 
+from tokenizer.arguments import Arguments
 from tokenizer.atoms import BRACKETS, Atom, Kind
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS, UNSUPPORTED
@@ -69,7 +68,6 @@ _DELIMITERS: Final = {
     "\\lceil": "⌈",
     "\\rceil": "⌉",
 }
-_ARGUMENTS: Final = {"FRACTION": 2, "BINOMIAL": 2, "RADICAL": 1}
 _UPRIGHT: Final = re.compile(r"\\([a-z]+)\*?\s*\{?([^{}]*)\}?\Z")
 #: Tokens that are one atom of their own.
 _SIGNS: Final[dict[str, Kind]] = {
@@ -102,148 +100,18 @@ _SUBSCRIPT_PARTS: Final = frozenset("LETTERS NUMBER GREEK UPRIGHT COMMAND ESCAPE
 def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]:
     """The atoms of ``source``; raises :class:`ParseError`."""
     tokens = lex("latex", source)
-    return _Emitter(tokens, len(source), declared, limits).emit()
+    return _Emitter(tokens, declared, limits).emit()
 
 
 class _Emitter:
-    """Two passes over the tokens of one source: find the arguments, emit the atoms."""
+    """Turns tokens into atoms, with a group around each argument."""
 
-    def __init__(
-        self, tokens: Sequence[Token], length: int, declared: frozenset[str], limits: Limits
-    ) -> None:
+    def __init__(self, tokens: Sequence[Token], declared: frozenset[str], limits: Limits) -> None:
         self.tokens = tokens
-        self.length = length
         self.limits = limits
+        self.arguments = Arguments(tokens, declared, limits)
         self.words = Words(declared, integral=any(token.type == "INTEGRAL" for token in tokens))
         self.atoms: list[Atom] = []
-        self.partner = self._match_groups()
-        # a place is a token and how many of its characters lie before
-        self.opens: Counter[int] = Counter()
-        self.closes: Counter[tuple[int, int]] = Counter()
-        self.cuts: dict[int, int] = {}  # leading characters, each an argument by itself
-        self.ends: dict[int, tuple[int, int]] = {}
-        self.bounds: set[int] = set()  # every ^ and _ that belongs to an integral sign
-        self._find_arguments()
-
-    # first pass: arguments
-
-    def _match_groups(self) -> dict[int, int]:
-        partner: dict[int, int] = {}
-        stacks: dict[str, list[int]] = {"RBRACE": [], "RBRACKET": []}
-        for index, token in enumerate(self.tokens):
-            if token.type in ("LBRACE", "LBRACKET"):
-                stacks["R" + token.type[1:]].append(index)
-            elif stacks.get(token.type):
-                partner[stacks[token.type].pop()] = index
-        return partner
-
-    def _find_arguments(self) -> None:
-        bound = -1  # where a bound of an integral may stand
-        for index, token in enumerate(self.tokens):
-            if token.type == "INTEGRAL":
-                bound = index + 1
-            elif token.type in _ARGUMENTS:
-                self._command(index)
-            elif str(token) == "^" or (
-                token.type == "UNDERSCORE" and (index == bound or self._after_log(index))
-            ):
-                at, offset = self._script(index, bound=index == bound)
-                if index == bound:
-                    self.bounds.add(index)
-                    bound = at if offset == 0 else -1
-
-    def _after_log(self, index: int) -> bool:
-        return index > 0 and self.tokens[index - 1].rstrip("}").endswith("log")
-
-    def _command(self, index: int, depth: int = 0) -> tuple[int, int]:
-        """The place after the arguments of the command at ``index``."""
-        if index in self.ends:
-            return self.ends[index]
-        kind = self.tokens[index].type
-        at, offset = index + 1, 0
-        if kind == "RADICAL" and at < len(self.tokens):
-            if self.tokens[at].type == "LBRACKET":
-                at = self.partner.get(at, at) + 1
-            if at < len(self.tokens) and self.tokens[at].type in ("OPEN", "LEFT"):
-                return at, 0  # \sqrt(x), as in text
-        for _ in range(_ARGUMENTS[kind]):
-            at, offset = self._argument(index, at, offset, depth)
-        self.ends[index] = at, offset
-        return at, offset
-
-    def _argument(self, command: int, at: int, offset: int, depth: int) -> tuple[int, int]:
-        """The place after the TeX argument that begins ``offset`` characters into token ``at``."""
-        if at >= len(self.tokens):
-            raise self._no_argument(command)
-        token = self.tokens[at]
-        kind = token.type
-        if kind == "LBRACE":
-            return self.partner.get(at, len(self.tokens) - 1) + 1, 0
-        if kind in ("NUMBER", "LETTERS") and token[offset] != ".":
-            self.cuts[at] = offset + 1
-            return (at, offset + 1) if offset + 1 < len(token) else (at + 1, 0)
-        if kind in _ARGUMENTS:
-            if depth >= self.limits.depth:
-                raise ParseError(
-                    f"nested more than {self.limits.depth} levels deep",
-                    position=token.start_pos,
-                    hint="write the arguments in braces, and fewer of them",
-                    code="too-deep",
-                )
-            end = self._command(at, depth + 1)
-            self._wrap(at, end)
-            return end
-        if kind in ("GREEK", "COMMAND", "UPRIGHT", "INFINITY", "PARTIAL", "VULGAR"):
-            if FUNCTIONS.get(token[1:]) is None or token[1:] in GREEK_NAMES:
-                self._wrap(at, (at + 1, 0))
-            return at + 1, 0
-        raise self._no_argument(command)
-
-    def _script(self, index: int, *, bound: bool) -> tuple[int, int]:
-        """The place after what stands at ``^``, or at ``_`` of an integral or a logarithm."""
-        at = index + 1
-        signed = at < len(self.tokens) and self.tokens[at].type in ("PLUS", "MINUS")
-        at += signed
-        if at >= len(self.tokens):
-            raise self._no_argument(index)
-        token = self.tokens[at]
-        if token.type in ("OPEN", "LEFT", "LBAR", "BAR", "ROOT", "VISIBLE_LBRACE"):
-            return at, 0  # x^(2y) is read as in text
-        if token.type == "WORD" or (
-            token.type == "LETTERS"
-            and (token in FUNCTIONS or token in self.words.declared or token in CONSTANTS)
-        ):
-            return at + 1, 0
-        if token.type == "NUMBER" and len(token) > 1:
-            if self._after_log(index):
-                return at + 1, 0
-            if not bound or token[1] in "0.":
-                raise ParseError(
-                    f"TeX takes only the first digit of {token} here",
-                    position=token.start_pos,
-                    hint=f"write {self.tokens[index]}{{{token}}}",
-                    code="ambiguous",
-                )
-        end = self._argument(index, at, 0, 0)
-        if signed:
-            self._wrap(at - 1, end)
-        return end
-
-    def _wrap(self, start: int, end: tuple[int, int]) -> None:
-        at, offset = end
-        self.opens[start] += 1
-        self.closes[(at, offset) if offset else (at - 1, len(self.tokens[at - 1]))] += 1
-
-    def _no_argument(self, command: int) -> ParseError:
-        token = self.tokens[command]
-        return ParseError(
-            f"an argument of {token} is missing",
-            position=token.start_pos,
-            hint="arguments stand in braces: \\frac{1}{2}, x^{2}, \\sqrt{x}",
-            code="no-argument",
-        )
-
-    # second pass: atoms
 
     def emit(self) -> list[Atom]:
         index = 0
@@ -258,9 +126,9 @@ class _Emitter:
         """Emit the token at ``index`` with the groups around it; the index after it."""
         token = self.tokens[index]
         position = token.start_pos or 0
-        for _ in range(self.opens[index]):
+        for _ in range(self.arguments.opens[index]):
             self._put("open", "{", position)
-        cut = self.cuts.get(index, 0)
+        cut = self.arguments.cuts.get(index, 0)
         for at in range(cut):
             self._put("open", "{", position + at)
             self._letters_or_number(token[at], position + at, index, last=False)
@@ -276,7 +144,7 @@ class _Emitter:
         return after
 
     def _close(self, index: int, offset: int, position: int) -> None:
-        for _ in range(self.closes[index, offset]):
+        for _ in range(self.arguments.closes[index, offset]):
             self._put("close", "}", position)
 
     def _letters_or_number(
@@ -460,7 +328,7 @@ class _Emitter:
     def _subscript(self, index: int, position: int) -> int:
         """Join a subscript to the name before it; the index after the subscript."""
         before = self.atoms[-1] if self.atoms else None
-        if index in self.bounds or (before is not None and before.kind == "function"):
+        if index in self.arguments.bounds or (before is not None and before.kind == "function"):
             self._put("operator", "_", position)
             return index + 1
         at = len(self.atoms) - 1
@@ -495,7 +363,7 @@ class _Emitter:
         """The subscript that begins at token ``at``, the index after it, letters left over."""
         token = self.tokens[at] if at < len(self.tokens) else None
         if token is not None and token.type == "LBRACE":
-            end = self.partner.get(at, at)
+            end = self.arguments.partner.get(at, at)
             return "".join(map(self._subscript_part, range(at + 1, end))), end + 1, ""
         if token is None or token.type not in _SUBSCRIPT_PARTS:
             return "", at + 1, ""

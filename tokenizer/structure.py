@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tokenizer import piecewise
 from tokenizer.atoms import BRACKETS, Atom
-from tokenizer.cursor import CONDITIONS, Cursor
+from tokenizer.cursor import Cursor
 from tokenizer.errors import ParseError
 from tokenizer.functions import (
     INVERSE,
@@ -25,7 +26,7 @@ from tokenizer.functions import (
 )
 from tokenizer.heads import ARITY, ELEMENTARY, RELATIONS, SPECIAL
 from tokenizer.refusals import unknown_function
-from tokenizer.tree import Tree, call, integer
+from tokenizer.tree import Tree, integer
 
 LOOSEST: Final = 0
 OR, AND, RELATION, SUM, PRODUCT, POWER, POSTFIX = 10, 20, 30, 40, 50, 60, 70
@@ -151,7 +152,7 @@ class Structure(Cursor):
                 self._refuse_call(atom)
             return atom.tree
         if kind == "open":
-            return self.cases() if atom.text == "cases" else self.group()
+            return piecewise.cases(self) if atom.text == "cases" else self.group()
         if kind == "function":
             return self.function()
         if kind == "operator" and atom.text in "+-":
@@ -234,13 +235,6 @@ class Structure(Cursor):
             tree = self.number(self.group(), first.position)
         return self.make("neg", tree, position=first.position) if negative else tree
 
-    def tight(self) -> Tree:
-        """One operand alone: a name, a number, a group."""
-        self._enter()
-        tree = self.operand(POSTFIX)
-        self.level -= 1
-        return tree
-
     def radical(self) -> Tree:
         """``\\sqrt[3]{x}``, ``√x``, ``∛(x+1)``."""
         self._enter()
@@ -248,9 +242,9 @@ class Structure(Cursor):
         self.at += 1
         index = atom.tree
         if self.is_open("[") and atom.text == "\\sqrt":
-            index = self.group()
+            index = self.number(self.group(), atom.position)
         bare = self.atom.kind != "open"
-        radicand = self.tight()
+        radicand = self.operand(POSTFIX)
         if bare and (self.is_operator("^", "!") or self.atom.kind == "superscript"):
             raise ParseError(
                 "it is unclear whether the exponent is under the root",
@@ -339,7 +333,7 @@ class Structure(Cursor):
             outer += 1
         opening = self.atom
         if name == "Piecewise":
-            arguments = self._pairs()
+            arguments = piecewise.pairs(self)
         elif opening.text == "|":
             arguments = [self.group()]
         else:
@@ -376,9 +370,10 @@ class Structure(Cursor):
                 else "arguments are separated by commas",
                 code="arity",
             )
-        if name not in ("Piecewise", "And", "Or"):
+        if name != "Piecewise":
+            check = self.condition if name in ("And", "Or") else self.number
             for argument in arguments:
-                self.number(argument, atom.position)
+                check(argument, atom.position)
         return self.checked(apply(name, arguments), atom.position)
 
     def bare_argument(self, function: Atom, name: str) -> Tree:
@@ -422,56 +417,3 @@ class Structure(Cursor):
         if atom.kind == "function" and atom.text in _ROOTS:
             return self.atoms[self.at + 1].kind == "open"
         return atom.kind in _SIMPLE or atom.kind == "open"
-
-    def _pairs(self) -> list[Tree]:
-        """The pairs of ``Piecewise((value, condition), …)``, in one flat list."""
-        self.expect("open", "(")
-        flat: list[Tree] = []
-        while True:
-            self.expect("open", "(")
-            flat.append(self.number(self.expression(), self.atom.position))
-            self.expect("operator", ",")
-            flat.append(self.condition())
-            self.expect("close", ")")
-            if not self.is_operator(","):
-                break
-            self.at += 1
-        self.expect("close", ")")
-        return flat
-
-    def condition(self) -> Tree:
-        """A condition of Piecewise."""
-        position = self.atom.position
-        tree = self.expression()
-        if tree.head not in CONDITIONS:
-            raise ParseError(
-                "a condition is expected here",
-                position=position,
-                hint="write x < 0, Eq(x, 0), And(x > 0, x < 1) or True",
-                code="relation",
-            )
-        return tree
-
-    def cases(self) -> Tree:
-        """``\\begin{cases} value & condition \\\\ … \\end{cases}``."""
-        opening = self.atom
-        self.at += 1
-        self.bars.append(0)
-        flat: list[Tree] = []
-        while not self.is_kind("close"):
-            flat.append(self.number(self.expression(), self.atom.position))
-            self.at += self.is_operator(",")
-            if not self.is_kind("column"):
-                raise self.unexpected(self.atom)
-            self.at += 1
-            self.at += self.is_operator("if")
-            flat.append(self.condition())
-            if self.is_kind("row"):
-                self.at += 1
-            elif not self.is_kind("close"):
-                raise self.unexpected(self.atom)
-        self.bars.pop()
-        self.expect("close", BRACKETS["cases"])
-        if not flat:
-            raise self.unexpected(opening)
-        return self.checked(call("Piecewise", *flat), opening.position)

@@ -13,7 +13,7 @@ from tokenizer.atoms import Atom
 from tokenizer.errors import ParseError
 from tokenizer.functions import TASK_WORDS
 from tokenizer.names import leaf
-from tokenizer.structure import PRODUCT, Structure
+from tokenizer.structure import POSTFIX, PRODUCT, Structure
 from tokenizer.tree import Tree, call, integer
 from tokenizer.words import looks_like_differential
 
@@ -237,7 +237,7 @@ def _derivative(structure: Structure) -> Tree | None:
             )
     else:
         structure.at = at
-        expression = structure.expression() if fraction else structure.tight()
+        expression = structure.expression() if fraction else structure.operand(POSTFIX)
         if structure.at != end:
             raise structure.unexpected(structure.atom)
         structure.at = after
