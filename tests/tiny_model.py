@@ -26,6 +26,7 @@ CONFIG = ModelConfig(width=32, heads=2, encoder_layers=1, decoder_layers=2, hidd
 def network() -> Transformer:
     """Random, but with preferences as clear as a trained network's, and fond of large trees."""
     torch.manual_seed(7)
+    torch.set_num_threads(1)  # threads cost more than they bring in a network this small
     model = Transformer(CONFIG).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
