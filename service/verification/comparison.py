@@ -17,7 +17,8 @@ from sympy import S
 
 from service.verification.differentiation import derivative
 from service.verification.equivalence import Verdict, as_expression, prove_equal
-from service.verification.numerics import POINTS, Pair, Witness, guards
+from service.verification.numerics import MAX_GUARD_DEGREE, POINTS, Pair, Witness, guards
+from service.verification.precision import evaluator
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree
 
@@ -131,13 +132,24 @@ def _condition(pair: Pair, agreeing: list[int], differing: list[int]) -> sympy.B
     def holds(condition: sympy.Basic, index: int) -> bool:
         return condition.subs(pair.at(index)) is S.true
 
-    for guard in (*pair.symbols, *guards(pair.lhs, pair.rhs)):
+    branch_points = guards(pair.lhs, pair.rhs)
+    zeros = [zero for guard in branch_points for zero in _linear_zeros(guard)]
+    for guard in (*pair.symbols, *dict.fromkeys(zeros), *branch_points):
         for condition in (guard > 0, guard < 0):
             if all(holds(condition, i) for i in agreeing) and not any(
                 holds(condition, i) for i in differing
             ):
                 return condition
     return None
+
+
+def _linear_zeros(guard: sympy.Expr) -> Iterator[sympy.Expr]:
+    """x - r for the real zeros r of a polynomial in x: sqrt((x - 1)**2) turns at x = 1."""
+    for symbol in guard.free_symbols:
+        if len(guard.free_symbols) == 1 and guard.is_polynomial(symbol):
+            polynomial = sympy.Poly(guard, symbol)
+            if polynomial.degree() <= MAX_GUARD_DEGREE:
+                yield from (symbol - root for root in sympy.roots(polynomial) if root.is_real)
 
 
 def _under(
@@ -196,6 +208,7 @@ def _up_to_constant(pair: Pair, variable: str, deadline: float) -> Comparison | 
     for index in pair.representatives(POINTS, everywhere=True):
         comparison = pair.compare(index)
         if comparison is not None and comparison.right is not None:
-            constant = mpmath.nstr(comparison.left - comparison.right, 15)
+            difference = evaluator(40).real_if_close(comparison.left - comparison.right)
+            constant = mpmath.nstr(difference, 15)
             break
     return Comparison("equal_up_to_constant", f"difference {constant}", proof)

@@ -16,7 +16,7 @@ from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree
 
 #: Time for making an answer shorter, in seconds.
-TIDY_LIMIT_S: Final = 0.05
+TIDY_LIMIT_S: Final = 0.25
 
 #: Larger expressions, and higher powers, are not rearranged.
 TIDY_OPERATIONS: Final = 250

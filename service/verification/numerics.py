@@ -7,7 +7,6 @@ which the left-hand side has a real value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,6 +34,9 @@ SUSPICION: Final = 1e-7
 #: Points looked at more closely when they are suspicious.
 CONFIRMATIONS: Final = 8
 
+#: Points outside the real domain of a part, at which the whole may be real all the same.
+HIDDEN: Final = 12
+
 #: Points at which an agreement to 30 digits has to be seen.
 POINTS: Final = 8
 
@@ -47,6 +49,9 @@ DEEP_MARGIN: Final = 100
 #: Branch points looked at, and the degree of the polynomials whose zeros are found.
 MAX_GUARDS: Final = 16
 MAX_GUARD_DEGREE: Final = 12
+
+#: Where between two branch points to look: not in the middle, where symmetry puts exceptions.
+OFF_CENTRE: Final = 0.4375731
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +120,19 @@ class Pair:
         """
         found: list[list[float]] = []
         opaque = False
-        for guard in guards(self.lhs, self.rhs)[:MAX_GUARDS]:
-            for column, symbol in enumerate(self.symbols):
-                if not guard.has(symbol):
-                    continue
-                if not guard.is_polynomial(symbol):
-                    opaque = True
-                    continue
-                for row in self.sample.coordinates[:3]:
-                    for value in self._around_zeros(guard, symbol, row):
-                        point = [float(c) for c in row]
-                        point[column] = value
-                        found.append(point)
+        branch_points = guards(self.lhs, self.rhs)[:MAX_GUARDS]
+        for column, symbol in enumerate(self.symbols):
+            pieces: list[sympy.Expr] = []
+            for guard in branch_points:
+                if guard.has(symbol):
+                    polynomials = [p for p in _without_abs(guard) if p.is_polynomial(symbol)]
+                    pieces += polynomials
+                    opaque = opaque or not polynomials
+            for row in self.sample.coordinates[:3]:
+                for value in self._around_zeros(pieces, symbol, row):
+                    point = [float(c) for c in row]
+                    point[column] = value
+                    found.append(point)
         points = self.sample
         if opaque and len(self.symbols) == 1:
             points = dense_sample(self._names)
@@ -135,26 +141,26 @@ class Pair:
             self._resample(points.joined(found) if found else points)
 
     def _around_zeros(
-        self, guard: sympy.Expr, symbol: sympy.Symbol, row: NDArray[np.float64]
+        self, pieces: Sequence[sympy.Expr], symbol: sympy.Symbol, row: NDArray[np.float64]
     ) -> list[float]:
+        """Values of the symbol between and beyond all zeros, the others as in ``row``."""
         others = {
             s: sympy.Rational(*float(c).as_integer_ratio())
             for s, c in zip(self.symbols, row, strict=True)
             if s != symbol
         }
-        polynomial = sympy.Poly(guard.subs(others), symbol)
-        if not 0 < polynomial.degree() <= MAX_GUARD_DEGREE:
-            return []
-        try:
-            roots = np.roots([complex(c).real for c in polynomial.all_coeffs()])
-        except (TypeError, OverflowError, ValueError, np.linalg.LinAlgError):
-            return []
-        zeros = sorted({float(r.real) for r in roots if abs(r.imag) <= 1e-6 * (1 + abs(r.real))})
+        zeros: set[float] = set()
+        for piece in pieces:
+            polynomial = sympy.Poly(piece.subs(others), symbol)
+            if 0 < polynomial.degree() <= MAX_GUARD_DEGREE:
+                zeros.update(_real_zeros(polynomial))
         if not zeros:
             return []
-        beyond = [zeros[0] - abs(zeros[0]) - 1, zeros[-1] + abs(zeros[-1]) + 1]
-        between = [(a + b) / 2 for a, b in pairwise(zeros)]
-        return [_short(value) for value in (*beyond, *between)]
+        ordered = sorted(zeros)
+        beyond = [ordered[0] - OFF_CENTRE * (abs(ordered[0]) + 1)]
+        beyond.append(ordered[-1] + OFF_CENTRE * (abs(ordered[-1]) + 1))
+        between = [a + OFF_CENTRE * (b - a) for a, b in pairwise(ordered)]
+        return beyond + between
 
     def _values(self, expr: sympy.Basic) -> Values:
         return real_values(expr, self.sample.columns(self.symbols), self._memo)
@@ -201,7 +207,19 @@ class Pair:
             return None
         if not self._counts(comparison):
             return None
+        if comparison.right is None and not self._undefined_beside(index):
+            return None
         return self.witness(index, comparison)
+
+    def _undefined_beside(self, index: int) -> bool:
+        """Whether ``rhs`` has no value close to the point either, so that it is no isolated gap."""
+        shift = sympy.Rational(998, 997)
+        beside = {symbol: value * shift for symbol, value in self.at(index).items()}
+        try:
+            comparison = settle(self.lhs, self.rhs, beside)
+        except UndefinedError:
+            return False
+        return comparison.agree is False
 
     def _counts(self, comparison: PointComparison) -> bool:
         """Whether the point is in the real domain of ``lhs``, or that is complex by its nature."""
@@ -214,12 +232,15 @@ class Pair:
                 return found
         return None
 
-    def hidden_counterexample(self, count: int = 4) -> Witness | None:
+    def hidden_counterexample(self) -> Witness | None:
         """As :meth:`counterexample`, where ``lhs`` is real although parts of it are not."""
         if self.left is None:
             return None
         outside = np.flatnonzero(~np.isfinite(self.left))
-        for index in outside[:: max(1, len(outside) // count)][:count]:
+        if len(outside) == 0:
+            return None
+        _, first = np.unique(self._patterns()[outside], axis=0, return_index=True)
+        for index in outside[first][:HIDDEN]:
             found = self._judge(int(index))
             if found is not None:
                 return found
@@ -236,8 +257,10 @@ class Pair:
             if comparison is None or not self._counts(comparison):
                 continue
             if comparison.agree is False:
-                return Agreement(agreed, self.witness(index, comparison))
-            if comparison.agree is None:
+                witness = self._judge(index)
+                if witness is not None:
+                    return Agreement(agreed, witness)
+            if not comparison.agree:
                 continue
             if deep:
                 closer = self._compare_deeply(index)
@@ -340,7 +363,18 @@ def _widest(suspects: NDArray[np.intp], gap: Values) -> Sequence[int]:
     return list(dict.fromkeys(int(i) for i in (*order[:half], *spread[:half])))
 
 
-def _short(number: float) -> float:
-    """A nearby double with few bits, which is a short fraction."""
-    mantissa, exponent = math.frexp(number)
-    return math.ldexp(round(mantissa * 2**20), exponent - 20)
+def _without_abs(guard: sympy.Expr) -> list[sympy.Expr]:
+    """The guard with each ``Abs(u)`` as u and as -u."""
+    variants = [guard]
+    for node in list(guard.atoms(sympy.Abs))[:3]:
+        inner = node.args[0]
+        variants = [v.xreplace({node: sign * inner}) for v in variants for sign in (1, -1)]
+    return variants
+
+
+def _real_zeros(polynomial: sympy.Poly) -> list[float]:
+    try:
+        roots = np.roots([complex(c).real for c in polynomial.all_coeffs()])
+    except (TypeError, OverflowError, ValueError, np.linalg.LinAlgError):
+        return []
+    return [float(r.real) for r in roots if abs(r.imag) <= 1e-6 * (1 + abs(r.real))]

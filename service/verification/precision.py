@@ -79,11 +79,12 @@ class Evaluator:
     def _visit(self, node: sympy.Basic, memo: dict[sympy.Basic, Any]) -> Any:
         found = memo.get(node)
         if found is None:
-            found = memo[node] = self._real_if_close(self._compute(node, memo))
+            found = memo[node] = self.real_if_close(self._compute(node, memo))
         return found
 
-    def _real_if_close(self, number: Any) -> Any:
-        if isinstance(number, self.context.mpc):
+    def real_if_close(self, number: Any) -> Any:
+        """The number without an imaginary part that is rounding noise."""
+        if hasattr(number, "_mpc_"):
             if not self.context.isfinite(number):
                 raise UndefinedError("not finite")
             if abs(number.imag) <= self._noise * abs(number.real):

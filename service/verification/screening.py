@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -72,7 +73,9 @@ def sample(names: tuple[str, ...], count: int = 256) -> Sample:
         point = []
         positive = draw.random() < 0.25
         for magnitude in draw.choices(scales, weights, k=len(names)):
-            size = max(1, round(magnitude * draw.uniform(0.5, 2.0) * GRAIN))
+            # odd multiples of 1/GRAIN keep clear of whole numbers, halves, …, where formulas
+            # that are right have their isolated gaps
+            size = round(magnitude * draw.uniform(0.5, 2.0) * GRAIN) | 1
             negative = not positive and draw.random() < 0.6
             point.append(-size if negative else size)
         points.append(point)
@@ -84,10 +87,10 @@ def dense_sample(names: tuple[str, ...]) -> Sample:
     """Many points, for expressions that are real on a small set only."""
     if len(names) != 1:
         return sample(names, 4096)
-    near = range(-24 * GRAIN, 24 * GRAIN, GRAIN // 32)
-    far = [s * round(GRAIN * 24 * 1.02**k) for k in range(400) for s in (1, -1)]
-    close = [s * k for k in range(1, 65) for s in (1, -1)]
-    grid = [n for n in (*near, *far, *close) if n]
+    near = range(-24 * GRAIN + 1, 24 * GRAIN, GRAIN // 32)
+    far = [s * (round(GRAIN * 24 * 1.02**k) | 1) for k in range(400) for s in (1, -1)]
+    close = [s * k for k in range(1, 65, 2) for s in (1, -1)]
+    grid = [*near, *far, *close]
     random.Random("calcert dense").shuffle(grid)  # noqa: S311 - repeatable, not secret
     return Sample(np.array(grid, dtype=np.float64)[:, None] / GRAIN)
 
@@ -181,6 +184,22 @@ def _polygamma(order: Any, x: Any) -> Any:
     return special.psi(x) if np.all(order == 0) else special.polygamma(order, x)
 
 
+def _lambert(x: Any) -> Any:
+    return np.where(np.asarray(x) >= -np.exp(-1.0), special.lambertw(x).real, np.nan)
+
+
+def _polylog(order: Any, x: Any) -> Any:
+    if np.all(order == 2):
+        return np.where(np.asarray(x) <= 1, special.spence(1.0 - np.asarray(x)), np.nan)
+    return np.vectorize(_slow_polylog, otypes=[np.float64])(order, x)
+
+
+def _slow_polylog(order: float, x: float) -> float:
+    if not abs(x) < 1:  # the series is quick inside the unit disc only
+        return np.nan
+    return float(mpmath.fp.polylog(order, x).real)
+
+
 def _positive_only(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: np.where(np.asarray(x) > 0, function(x), np.nan)
 
@@ -229,6 +248,7 @@ _RULES: Final[dict[Any, Callable[..., Any]]] = {
     sympy.li: _positive_only(lambda x: special.expi(np.log(x))),
     sympy.fresnels: lambda x: special.fresnel(x)[0],
     sympy.fresnelc: lambda x: special.fresnel(x)[1],
+    sympy.LambertW: _lambert, sympy.polylog: _polylog,
     sympy.atan2: np.arctan2,
     sympy.Max: lambda *xs: np.maximum.reduce(np.broadcast_arrays(*xs)),
     sympy.Min: lambda *xs: np.minimum.reduce(np.broadcast_arrays(*xs)),

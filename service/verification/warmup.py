@@ -10,6 +10,12 @@ import gc
 
 import sympy
 
+from service.verification.field import field
+from service.verification.kernels import FIELDS
+
+#: Degrees of roots that expressions usually hold together.
+ORDERS = (2, 4, 6)
+
 
 def warm_up() -> None:
     """Run each part of SymPy that a first request would otherwise pay for."""
@@ -23,6 +29,9 @@ def warm_up() -> None:
         sympy.simplify(derivative)
         sympy.cancel(sympy.together(derivative))
         derivative.subs(x, sympy.Rational(1, 3)).evalf(30)
+    for order in ORDERS:
+        for index in range(FIELDS):
+            field(order, index)
 
 
 warm_up()
