@@ -1,15 +1,27 @@
 """Imported once by the fork server, so that every worker is born warm.
 
-The import itself does the work (SymPy is loaded, its caches and polynomial
-code have run once): a fork then shares those pages and starts in milliseconds.
+The import itself does the work (SymPy and SciPy are loaded, their caches are
+filled, the prime fields are drawn): a fork then shares those pages and starts
+in milliseconds.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+
+# a worker computes on one core, and the threads of a BLAS do not survive a fork
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import sympy
 
+from service.verification.convert import from_sympy
+from service.verification.derivative import (
+    check_derivative,
+    differentiate_symbolically,
+)
+from service.verification.differentiation import derivative
 from service.verification.field import field
 from service.verification.kernels import FIELDS
 
@@ -18,20 +30,21 @@ ORDERS = (2, 4, 6)
 
 
 def warm_up() -> None:
-    """Run each part of SymPy that a first request would otherwise pay for."""
+    """Run each part that a first request would otherwise pay for."""
     x = sympy.Symbol("x", real=True)
-    for expr in (
-        sympy.sin(x**2) / x,
-        sympy.exp(2 * x) * sympy.sqrt(x + 1),
-        sympy.log(sympy.tan(x)),
-    ):
-        derivative = sympy.diff(expr, x)
-        sympy.simplify(derivative)
-        sympy.cancel(sympy.together(derivative))
-        derivative.subs(x, sympy.Rational(1, 3)).evalf(30)
     for order in ORDERS:
         for index in range(FIELDS):
             field(order, index)
+    for expr in (
+        sympy.sin(x**2) / x,
+        sympy.exp(2 * x) * sympy.sqrt(x + 1),
+        sympy.log(sympy.tan(x)) + sympy.atan(x),
+    ):
+        tree = from_sympy(expr)
+        slope = derivative(expr, x)
+        check_derivative(tree, "x", [from_sympy(sympy.together(slope))], 30.0)
+        differentiate_symbolically(tree, "x", 1, 30.0)
+        sympy.simplify(slope)
 
 
 warm_up()
