@@ -251,7 +251,7 @@ def _decoder(model: Transformer) -> onnx.ModelProto:
     b, s, w, p = 2, 3, 4, 8  # sizes to trace with: all different, none of them 1
     # a tensor of its own for each input: one given twice would become one input
     previous, parents, paths, cells = torch.ones(4, b, w, dtype=torch.int64)
-    row = {0: batch, 1: width}
+    row: dict[int, Any] = {0: batch, 1: width}
     head = config.width // config.heads
     cross = [torch.zeros(b, config.heads, s, head) for _ in range(2 * config.decoder_layers)]
     past = [torch.zeros(b, config.heads, p, head) for _ in range(2 * config.decoder_layers)]

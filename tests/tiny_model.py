@@ -32,7 +32,7 @@ def network() -> Transformer:
         for name, parameter in model.named_parameters():
             if parameter.dim() > 1:
                 parameter.mul_(12 if "embedding" in name else 6)
-        model.to_vocabulary.bias += 2 * torch.tensor(v.ARITIES)
+        model.to_vocabulary.bias.add_(2 * torch.tensor(v.ARITIES))
     return model
 
 
