@@ -255,7 +255,7 @@ def _decoder(model: Transformer) -> onnx.ModelProto:
     head = config.width // config.heads
     cross = [torch.zeros(b, config.heads, s, head) for _ in range(2 * config.decoder_layers)]
     past = [torch.zeros(b, config.heads, p, head) for _ in range(2 * config.decoder_layers)]
-    inputs = {
+    inputs: dict[str, tuple[Any, Any]] = {
         "previous": (previous, row),
         "parents": (parents, row),
         "paths": (paths, row),
