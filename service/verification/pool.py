@@ -325,20 +325,18 @@ def _end(worker: _Worker) -> None:
 
 def _serve(connection: Connection, memory: int, preload: list[str]) -> None:
     """The life of a worker process."""
-    # Ctrl-C reaches the whole foreground group; the parent decides when workers end
+    # Ctrl-C and a service manager's stop reach the whole group; the parent decides when workers end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(ValueError, OSError):  # not every system has the limit
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     for module in preload:  # a fork server that was up before us has not imported them
         importlib.import_module(module)
-    connection.send_bytes(b"ready")
-    while True:
-        try:
-            message = connection.recv_bytes()
-        except (EOFError, OSError):
-            return
-        connection.send_bytes(_answer(message, memory))
+    with contextlib.suppress(EOFError, OSError):  # the parent has closed its end
+        connection.send_bytes(b"ready")
+        while True:
+            connection.send_bytes(_answer(connection.recv_bytes(), memory))
 
 
 def _answer(message: bytes, memory: int) -> bytes:
