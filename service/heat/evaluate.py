@@ -228,7 +228,7 @@ def _deciding(tree: Tree) -> Iterator[tuple[Tree, Literal["roots", "turns", "int
 def _roots(function: Callable[[Array], Array], grid: Array, values: Array) -> list[float]:
     """Sign changes, each bisected to neighbouring doubles."""
     with np.errstate(all="ignore"):
-        change = np.flatnonzero(values[:-1] * values[1:] < 0)[:_MOST_BREAKPOINTS]
+        change = np.flatnonzero(values[:-1] * values[1:] < 0)[: _MOST_BREAKPOINTS + 1]
     low, high = grid[change].copy(), grid[change + 1].copy()
     sign = np.sign(values[change])
     for _ in range(60):
@@ -246,7 +246,7 @@ def _turns(function: Callable[[Array], Array], grid: Array, values: Array) -> li
     """Turning points inside, by golden-section steps."""
     with np.errstate(all="ignore"):
         slope = np.diff(values)
-        turn = np.flatnonzero(slope[:-1] * slope[1:] < 0)[:_MOST_BREAKPOINTS]
+        turn = np.flatnonzero(slope[:-1] * slope[1:] < 0)[: _MOST_BREAKPOINTS + 1]
     low, high = grid[turn].copy(), grid[turn + 2].copy()
     up = np.sign(slope[turn])
     for _ in range(60):

@@ -194,7 +194,9 @@ NOTHING = 1e-12
 
 def relative_l2(difference: Array, value: Array) -> float:
     """‖difference‖ / ‖value‖ over points; 0 for 0/0."""
-    top, bottom = float(np.linalg.norm(difference)), float(np.linalg.norm(value))
+    # scaled, since the square of 1e300 is not a number
+    size = float(np.abs(value).max()) or 1.0
+    top, bottom = float(np.linalg.norm(difference / size)), float(np.linalg.norm(value / size))
     return 0.0 if top == 0 else top / bottom if bottom else math.inf
 
 
