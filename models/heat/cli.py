@@ -1,0 +1,166 @@
+"""``calcert train heat``, ``calcert export heat`` and ``calcert evaluate heat``.
+
+python -m models.heat.cli train --model kernel
+python -m models.heat.cli train --model article --size 1M --minutes 5
+python -m models.heat.cli export
+python -m models.heat.cli evaluate
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(help="The heat equation's models.", no_args_is_help=True)
+
+RUNS = Path("runs/heat")
+ARTIFACTS = Path(__file__).parents[1] / "artifacts"
+GRID_RUNS = tuple(
+    f"{design}-{size}{suffix}"
+    for size in ("0.1M", "1M")
+    for design, suffix in (("plain", ""), ("article", ""), ("article", "-ordinary"))
+)
+
+
+class Model(StrEnum):
+    """Which model."""
+
+    PLAIN = "plain"
+    ARTICLE = "article"
+    KERNEL = "kernel"
+
+
+class Form(StrEnum):
+    """The kernel model's learned functions."""
+
+    POWER = "power"
+    NETWORK = "network"
+
+
+@app.command()
+def train(
+    model: Annotated[Model, typer.Option(help="Which model.")] = Model.KERNEL,
+    size: Annotated[str, typer.Option(help="plain, article: 0.1M, 1M or 5M.")] = "0.1M",
+    minutes: Annotated[float, typer.Option(help="plain, article: time, all starts together.")] = 5,
+    pathological: Annotated[
+        float, typer.Option(help="plain, article: share of steps, hats and near-deltas.")
+    ] = 0.1,
+    form: Annotated[Form, typer.Option(help="kernel: power law or perceptron.")] = Form.POWER,
+    seed: Annotated[int, typer.Option(help="Of data and weights.")] = 0,
+    runs: Annotated[Path, typer.Option(help="Checkpoints and curves.")] = RUNS,
+) -> None:
+    """Train one model; a second start resumes."""
+    from models.heat.curve import draw
+
+    if model is Model.KERNEL:
+        from models.heat import train_kernel
+        from models.heat.kernel import KernelConfig
+
+        folder = runs / ("kernel" if form is Form.POWER else "kernel-network")
+        kernel = train_kernel.train(
+            KernelConfig(form="power" if form is Form.POWER else "network"),
+            train_kernel.KernelTraining(seed=seed),
+            folder,
+        )
+        if form is Form.POWER:
+            typer.echo(json.dumps(kernel.learned(), indent=1))
+    else:
+        from models.heat import train_grid
+        from models.heat.grid import SIZES, GridConfig
+
+        if size not in SIZES:
+            raise typer.BadParameter(f"one of {', '.join(SIZES)}", param_hint="--size")
+        folder = runs / (f"{model.value}-{size}" + ("" if pathological else "-ordinary"))
+        train_grid.train(
+            GridConfig(design="plain" if model is Model.PLAIN else "article", **SIZES[size]),
+            train_grid.GridTraining(minutes=minutes, seed=seed, pathological=pathological),
+            folder,
+        )
+    typer.echo(f"learning curve: {draw(folder)}")
+
+
+@app.command()
+def export(
+    runs: Annotated[Path, typer.Option(help="Where the checkpoints lie.")] = RUNS,
+    artifacts: Annotated[Path, typer.Option(help="Where the artifacts go.")] = ARTIFACTS,
+) -> None:
+    """Write the kernel model as ONNX graphs, and the other two as weights."""
+    from models.heat import export as kernel_export
+    from models.heat import grid_artifact, train_kernel
+    from models.heat.artifact import NAME
+    from models.heat.curve import last
+    from models.heat.kernel import KernelConfig
+
+    if not (runs / "kernel" / "points.pt").exists():
+        raise typer.BadParameter("train the kernel model first", param_hint="--runs")
+    training = train_kernel.KernelTraining()
+    model = train_kernel.train(KernelConfig(), training, runs / "kernel", progress=False)
+    kernel_export.export(
+        model,
+        artifacts / NAME,
+        {**asdict(training), "curve_end": last(runs / "kernel")},
+    )
+    trained = [name for name in GRID_RUNS if (runs / name / "model.pt").exists()]
+    if trained:
+        grid_artifact.export(runs, artifacts / grid_artifact.NAME, trained)
+    typer.echo(f"written: {NAME}, {', '.join(trained)}")
+
+
+@app.command()
+def evaluate(
+    samples: Annotated[int, typer.Option(help="Samples a family of the kernel model.")] = 1250,
+    runs: Annotated[Path, typer.Option(help="Where the perceptron form lies, if trained.")] = RUNS,
+    artifacts: Annotated[Path, typer.Option(help="Where the artifacts lie.")] = ARTIFACTS,
+    output: Annotated[
+        Path | None, typer.Option(help="The JSON; beside the model if not told.")
+    ] = None,
+) -> None:
+    """Measure all models on all families, print the tables and write them as JSON."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from models.heat import evaluation as kernel_evaluation
+    from models.heat import evaluation_grid, grid_artifact, report
+    from models.heat.artifact import NAME
+
+    console = Console()
+    folder = artifacts / NAME
+    manifest, exact = kernel_evaluation.load(folder, "float64")
+    _, raw = kernel_evaluation.load(folder, "float32")
+    kernel = kernel_evaluation.Kernel(exact, manifest.threshold)
+    found: dict[str, Any] = {"samples_a_family": samples, "learned": manifest.raw["learned"]}
+    with Progress(console=console) as bar:
+
+        def step(name: str) -> Any:
+            task = bar.add_task(name, total=None)
+            return lambda done, total: bar.update(task, advance=done, total=total)
+
+        both = {"float64": kernel, "float32": kernel_evaluation.Kernel(raw, manifest.threshold)}
+        found["kernel"] = kernel_evaluation.evaluate_families(
+            {**both}, samples, step("kernel model"), semigroup_of={"float64": kernel}
+        )
+        network = kernel_evaluation.network(runs / "kernel-network")
+        parts = kernel_evaluation.without(kernel, network)
+        found["ablation"] = kernel_evaluation.evaluate_families(
+            {**parts}, max(30, samples // 20), step("ablation")
+        )
+        if (artifacts / grid_artifact.NAME).is_dir():
+            found["comparison"] = evaluation_grid.compare(
+                grid_artifact.read(artifacts / grid_artifact.NAME),
+                kernel,
+                max(100, samples // 5),
+                step("comparison"),
+            )
+    report.show(found, console)
+    path = output or folder / "evaluation.json"
+    kernel_evaluation.write(path, found)
+    console.print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    app()
