@@ -24,6 +24,8 @@ Log slots
     u**k/(q_i*Y) du, k < deg q_i, for each factor q_i of q; roots among the factors of q are
     passed over, so that q may be copied from a denominator. With Y the n-th root of a linear
     function of u it is ``log(q)`` as a polynomial in Y.
+    ``log(x / Y)``, ``log(x / (Y*q))``, Y**n = a + b*x**n, and ``log(Y1 / Y2)``, n-th roots of
+    linear functions, likewise with u the quotient.
 
 The integrals behind them are tables' standard ones (Gradshteyn & Ryzhik 2.1, 2.2).
 """
@@ -139,7 +141,7 @@ def _reach(term: Term, integrand: Tree, variable: str) -> int:
         growth = [float(np.log10(size[1] / size[0])) for size in map(np.ravel, sizes) if size.size == 2]
     if len(growth) == 1:
         growth.append(0.0)
-    return max(term.degree, min(round(growth[0] + 1 - growth[1]), MAX_REACH))
+    return max(term.degree, min(round(max(growth[0] + 1, 0) - growth[1]), MAX_REACH))
 
 
 def _factors(tree: Tree) -> tuple[list[tuple[Tree, int]], list[tuple[Tree, int]]]:
@@ -244,6 +246,12 @@ def log_candidates(argument: Tree, variable: str) -> list[Tree]:
 def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
     above, under = _factors(argument)
     poles = [base for base, _ in under if not _is_root(base)]
+    roots = [base for base, _ in under if _is_root(base)]
+    if len(above) == len(roots) == 1 and (above[0][0].head == "symbol" or _is_root(above[0][0])):
+        found = list(_root_quotient(above[0][0], roots[0], poles, x))
+        yield from found
+        if found:
+            return
     if poles and above and all(_is_root(base) for base, _ in above):
         radicals = [root for base, _ in above for root in _radicals(base) or ()]
         yield from _over_root(radicals, sympy.Mul(*map(to_sympy, poles)), x)
@@ -259,6 +267,43 @@ def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
                 yield from _root_primitive(sympy.Poly(square, u), kernel, root)
                 return
     yield from _polynomial_slot(to_sympy(argument), x)
+
+
+def _root_quotient(
+    above: Tree, below: Tree, poles: list[Tree], x: sympy.Symbol
+) -> Iterator[sympy.Expr]:
+    """Primitives of rational functions of u = x/(a + b*x**n)**(1/n) or (A/B)**(1/n).
+
+    For the first u**n/(1 - b*u**n) = x**n/a, for the second x = (A - B*u**n) solved for x.
+    """
+    ((radicand, index),) = _radicals(below) or (((S.Zero, 0)),)
+    u = sympy.Dummy("u", real=True)
+    root = radicand ** sympy.Rational(1, index) if index else S.Zero
+    qs = [q for q in map(to_sympy, poles) if q.is_polynomial(x)]
+    if above.head == "symbol":
+        form = sympy.Poly(radicand, x)
+        if {k[0] for k, _ in form.terms()} != {0, index}:
+            return
+        a, b = form.nth(0), form.nth(index)
+        found = [1 - b * u**index]
+        for q in qs:
+            terms = sympy.Poly(q, x).terms()
+            if all(k[0] % index == 0 for k, _ in terms):
+                t = a * u**index / (1 - b * u**index)
+                found.append(sympy.Add(*(c * t ** (k[0] // index) for k, c in terms)))
+        kernel = to_sympy(above) / root
+    else:
+        ((other, power),) = _radicals(above) or (((S.Zero, 0)),)
+        if power != index or sympy.degree(other, x) != 1 or sympy.degree(radicand, x) != 1:
+            return
+        solved = sympy.solve(other - radicand * u**index, x)[0]
+        found = [1 / solved.diff(u), *(q.subs(x, solved) for q in qs)]
+        kernel = other ** sympy.Rational(1, index) / root
+    for e in found:
+        numerator, denominator = sympy.fraction(sympy.together(e))
+        for q, _ in sympy.factor_list(sympy.expand(numerator * denominator))[1]:
+            if q.has(u):
+                yield from (c.subs(u, kernel) for c in factor_primitives(q, u))
 
 
 def _is_root(tree: Tree) -> bool:
@@ -282,8 +327,11 @@ def _root_primitive(
     square: sympy.Poly, kernel: sympy.Expr, root: sympy.Expr
 ) -> Iterator[sympy.Expr]:
     """Primitive of du/Y, Y**2 = a*u**2 + b*u + c."""
-    a, b, _ = square.all_coeffs()
+    a, b, c = square.all_coeffs()
     slope = 2 * a * kernel + b
+    if sympy.expand(b * b - 4 * a * c) == 0:
+        yield sympy.log(slope) * root / slope
+        return
     if a.is_positive is not False:
         yield sympy.log(slope + 2 * _sqrt(a) * root)
     if a.is_positive is not True:
@@ -304,20 +352,23 @@ def _over_root(
     inside = sympy.Mul(*(r for r, _ in radicals))
     if inside.is_polynomial(x) and below.is_polynomial(x):
         yield from _pole_primitives(radicals, below, x)
-        n = gcd(*(k[0] for k, _ in sympy.Poly(inside, x).terms()))
-        below = sympy.Poly(below, x)
-        if n > 1 and below.is_monomial:
-            below = sympy.Poly(x**n, x)
-        if n > 1 and all(k[0] % n == 0 for k, _ in below.terms()):
-            v = sympy.Dummy("v", real=True)
-            lowered = [(_lower(r, x, n, v), index) for r, index in radicals]
-            for e in _pole_primitives(lowered, _lower(below.as_expr(), x, n, v), v):
-                yield e.subs(v, x**n)
+        common = gcd(*(k[0] for k, _ in sympy.Poly(inside, x).terms()))
+        lowest = min(k[0] for k, _ in sympy.Poly(below, x).terms())
+        # in v = x**n a power of x is a power of v, times dx/dv
+        rest = sympy.Poly({(k[0] - lowest,): c for k, c in sympy.Poly(below, x).terms()}, x)
+        for n in range(common, 1, -1):
+            if common % n == 0 and all(k[0] % n == 0 for k, _ in rest.terms()):
+                v = sympy.Dummy("v", real=True)
+                lowered = [(_lower(r, x, n, v), index) for r, index in radicals]
+                poles = _lower(rest.as_expr(), x, n, v) * (v if lowest else 1)
+                for e in _pole_primitives(lowered, poles, v):
+                    yield e.subs(v, x**n)
         return
     root = sympy.Mul(*(r ** sympy.Rational(1, index) for r, index in radicals))
     for u, value, inner in _kernels(below * root, x):
-        if inner.is_polynomial(u):
-            for q, _ in _factor_list(inner, u):
+        if inner.is_rational_function(u):
+            numerator, denominator = sympy.fraction(sympy.together(inner))
+            for q, _ in _factor_list(sympy.expand(numerator * denominator), u):
                 yield from (e.subs(u, value) for e in factor_primitives(q, u))
             return
     mark = sympy.Dummy("mark")
@@ -352,6 +403,12 @@ def _pole_primitives(
     if any(index != 2 for _, index in radicals) or sympy.degree(inside, x) > 2:
         return
     root = sympy.Mul(*(sympy.sqrt(r) for r, _ in radicals))
+    if sympy.degree(inside, x) == 2 and sympy.discriminant(inside, x) == 0:
+        # a perfect square: Y is the linear function up to its sign
+        line = inside.diff(x)
+        for q, _ in _factor_list(sympy.expand(below), x):
+            yield from (e * root / line for e in factor_primitives(q, x))
+        return
     for q, _ in _factor_list(below, x):
         match sympy.degree(q, x):
             case 1:
@@ -412,7 +469,9 @@ def _pole_pair(
 
 
 def _polynomial_slot(e: sympy.Expr, x: sympy.Symbol) -> Iterator[sympy.Expr]:
-    if e.is_polynomial(x):
+    if e.is_rational_function(x):
+        numerator, denominator = sympy.fraction(sympy.together(e))
+        e = sympy.expand(numerator * denominator)
         for n in _powers(e, x):
             u = sympy.Dummy("u", real=True)
             for q, _ in _factor_list(_lower(e, x, n, u), u):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Power, Writer, product
+from models.integrate.writing import ONE, X, Power, Writer, product, raised
 from tokenizer.ansatz import Term, polynomial_degree
 from tokenizer.tree import Tree, call
 
@@ -19,28 +19,47 @@ def degree_of(tree: Tree) -> int:
     return degree
 
 
+def stretched(tree: Tree, n: int) -> Tree:
+    """``tree`` with x replaced by x**n, powers of powers written as one."""
+    if tree == X:
+        return raised(X, n)
+    if not tree.args:
+        return tree
+    if tree.head == "pow" and tree.args[0] == X and tree.args[1].head == "integer":
+        return raised(X, n * int(tree.args[1].value or 0))
+    return Tree(tree.head, tuple(stretched(arg, n) for arg in tree.args), tree.value)
+
+
 def algebraic(
-    writer: Writer, factors: Sequence[Power], numerator: Sequence[Tree] = (), *, logs: bool = True
+    writer: Writer, factors: Sequence[Power], numerator: Sequence[Tree] = (), *, stretch: int = 1
 ) -> Problem:
     """numerator * prod(base**exponent); half-integer exponents of degree 1 or 2 in total.
+
+    With ``stretch`` n the same in v = x**n, times v' without its constant; the exponents
+    of x itself must then be integers.
 
     Hermite reduction gives p(x)*Y/D + logarithms with D the denominator, Y the product
     of the roots of the numerator, and deg p <= 1 + the degree that is left for it at
     infinity. The logarithms come from 1/Y and from the factors of D.
     """
+    degree = slot_degree(factors, numerator) * stretch
+    kernel = raised(X, stretch)
+    if stretch > 1:
+        own = sum(int(e) for b, e in factors if b == X)
+        numerator = [stretched(n, stretch) for n in numerator]
+        factors = [(stretched(b, stretch), e) for b, e in factors if b != X]
+        if power := (own + 1) * stretch - 1:
+            factors = [(X, Fraction(power)), *factors]
     quotient = writer.quotient(factors, numerator)
     roots = [(b, e) for b, e in factors if e.denominator == 2]
     above = [call("sqrt", b) for b, e in roots if e > 0]
-    degree = slot_degree(factors, numerator)
     poles = any(e < 0 and e.denominator == 1 for _, e in factors)
     terms = [Term(quotient.over(product(above)), degree)]
-    if not logs:
-        return Problem(quotient.tree, tuple(terms))
     if roots:
         # a base that occurs twice has one root
         root = product([call("sqrt", b) for b in dict.fromkeys(b for b, _ in roots)])
-        if sum(degree_of(b) for b, _ in roots) == 2:
-            terms.append(Term(call("log", call("add", X, root))))
+        if sum(degree_of(b) for b, _ in roots) == 2 * stretch:
+            terms.append(Term(call("log", call("add", kernel, root))))
         if poles:
             terms.append(Term(call("log", quotient.over(root))))
     elif poles:

@@ -15,7 +15,8 @@ from tokenizer.tree import Tree, call
 def sample(rng: random.Random) -> Problem:
     """One problem with the square root of a quadratic or of a binomial."""
     writer = Writer(rng)
-    return rng.choices((_quadratic, _linear_over_quadratic, _binomial), (55, 15, 30))[0](writer)
+    kinds = (_quadratic, _linear_over_quadratic, _binomial, _stretched, _square, _two)
+    return rng.choices(kinds, (42, 13, 24, 11, 4, 6))[0](writer)
 
 
 def _quadratic(w: Writer) -> Problem:
@@ -38,6 +39,48 @@ def _quadratic(w: Writer) -> Problem:
             if other.size > 4 and other.args[0].size > 4:
                 m = -1
             factors.append((other, Fraction(m)))
+    return algebraic(w, factors, numerator)
+
+
+def _stretched(w: Writer) -> Problem:
+    """x**k (d + e x**n) (a + b x**n + c x**(2n))**(p/2), and linear radicands in x**n."""
+    n = w.rng.choice((2, 2, 2, 2, 3, 4))
+    base = w.quadratic() if w.chance(0.8) else w.linear()
+    p = w.rng.choice((1, 1, 1, 3, -1, -1, -1, -3))
+    factors: list[Power] = [(base, Fraction(p, 2))]
+    if m := w.rng.choice((0, 0, 1, 1, 2, -1, -1, -2, -3)):
+        factors.append((X, Fraction(m)))
+    if w.chance(0.2):
+        factors.append((w.linear(), Fraction(w.rng.choice((-1, -1, -2)))))
+    numerator = [w.linear(unit=0.4)] if w.chance(0.45) else []
+    return algebraic(w, factors, numerator, stretch=n)
+
+
+def _square(w: Writer) -> Problem:
+    """x**m (a**2 + 2 a b x + b**2 x**2)**(p/2), a perfect square under the root."""
+    a, b = w.small(1, 6) * w.rng.choice((1, -1)), w.rng.choice((1, 1, 2, 3))
+    base = w.polynomial([a * a, 2 * a * b, b * b])
+    if w.chance(0.2):
+        base = raised(w.linear(unit=0.5), 2)
+    p = w.rng.choice((1, 1, 3, 5, -1, -1, -3, -5))
+    factors: list[Power] = [(base, Fraction(p, 2))]
+    if w.chance(0.6):
+        other = X if w.chance(0.7) else w.linear(unit=0.5)
+        factors.append((other, Fraction(w.rng.choice((1, 1, 2, 3, -1, -2)))))
+    return algebraic(w, factors)
+
+
+def _two(w: Writer) -> Problem:
+    """Powers of a quadratic beside the root of another quadratic, a long numerator."""
+    base, other = w.quadratic(), w.quadratic()
+    if base == other:
+        return _quadratic(w)
+    factors: list[Power] = [(base, Fraction(w.rng.choice((1, 1, 3, 5, -1, -1, -3)), 2))]
+    numerator = [w.any_polynomial(w.rng.choice((1, 2, 2, 3, 4)), dense=0.8)] if w.chance(0.7) else []
+    if w.chance(0.5):
+        factors.append((other, Fraction(w.rng.choice((1, 1, 2, 3, -1)))))
+    else:
+        factors.append((w.linear(unit=0.4), Fraction(w.rng.choice((1, 2, -1, -1, -2, -3, -4, -5)))))
     return algebraic(w, factors, numerator)
 
 

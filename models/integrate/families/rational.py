@@ -5,16 +5,18 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from models.integrate.families.algebraic import algebraic
+from models.integrate.families.algebraic import algebraic, stretched
 from models.integrate.problem import Problem
 from models.integrate.writing import ONE, X, Power, Writer, raised
-from tokenizer.tree import Tree, integer
+from tokenizer.ansatz import Term
+from tokenizer.tree import Tree, call, integer
 
 
 def sample(rng: random.Random) -> Problem:
     """One rational function."""
     writer = Writer(rng)
-    kind = rng.choices((_powers, _factored, _expanded, _binomial, _trinomial), (15, 30, 25, 18, 12))
+    kinds = (_powers, _factored, _expanded, _binomial, _trinomial, _even, _nested, _laurent, _long)
+    kind = rng.choices(kinds, (14, 27, 22, 15, 10, 6, 4, 4, 4))
     return kind[0](writer)
 
 
@@ -108,6 +110,70 @@ def _trinomial(w: Writer) -> Problem:
         factors.append((X, Fraction(m)))
     numerator = [w.pure(n)] if w.chance(0.45) else []
     return algebraic(w, [(b, e) for b, e in factors if e], numerator)
+
+
+def _even(w: Writer) -> Problem:
+    """x**m P(x**2)/(a + b x**2 + c x**4)**p."""
+    base = w.quadratic(raised(X, 2))
+    p = w.rng.choice((1, 1, 2, 2, 3))
+    top = w.any_polynomial(w.rng.choice((1, 1, 2, 3)), raised(X, 2), dense=0.8)
+    top = stretched(top, 1)
+    factors: list[Power] = [(stretched(base, 1), Fraction(-p))]
+    if m := w.rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 8, -1, -2, -3, -5)):
+        factors.append((X, Fraction(m)))
+    return algebraic(w, factors, [top])
+
+
+def _nested(w: Writer) -> Problem:
+    """Powers of a quadratic of a linear function: x**2/(1 + (x - 1)**2), (1 - (1 + x)**2)**-2."""
+    inner = w.linear(unit=0.7)
+    base = w.linear(raised(inner, 2), unit=0.7)
+    factors: list[Power] = [(base, Fraction(w.rng.choice((-1, -1, -1, -2, -3))))]
+    draw = w.rng.random()
+    if draw < 0.35:
+        factors.append((X, Fraction(w.rng.choice((1, 2, 3)))))
+    elif draw < 0.6:
+        factors.append((inner, Fraction(w.rng.choice((1, 2)))))
+    return algebraic(w, factors)
+
+
+def _laurent(w: Writer) -> Problem:
+    """Negative powers of x inside: 1/((15 + 2/x**2 + 13/x)*x)."""
+    n = w.rng.choice((1, 2, 2, 2, 3))
+    terms = [(1, integer(w.small(1, 9))), (w.rng.choice((1, 1, -1)), call("div", integer(w.small(1, 9)), raised(X, n)))]
+    if n == 2 and w.chance(0.7):
+        terms.append((w.rng.choice((1, 1, -1)), call("div", integer(w.small(1, 9)), X)))
+    elif w.chance(0.4):
+        c = w.small(1, 5)
+        k = w.rng.choice((1, 2))
+        terms[0] = (1, raised(X, k) if c == 1 else call("mul", integer(c), raised(X, k)))
+    w.rng.shuffle(terms)
+    base = w.sum(terms)
+    p = w.rng.choice((1, 1, 1, 1, 2))
+    m = w.rng.choice((0, 0, 1, 2, -1, -1, -2, -3, -5))
+    factors: list[Power] = [(base, Fraction(-p))]
+    if m:
+        factors.append((X, Fraction(m)))
+    quotient = w.quotient(factors)
+    found = [Term(call("log", base)), Term(ONE, max(m, 0) + 2)]
+    if m < -1:
+        found.append(Term(call("div", ONE, raised(X, -m - 1)), -m - 2))
+    if p > 1:
+        found.append(Term(call("div", ONE, base), 2))
+    return Problem(quotient.tree, tuple(found))
+
+
+def _long(w: Writer) -> Problem:
+    """A long numerator over powers of one or two quadratics or cubics."""
+    below = w.quadratic() if w.chance(0.7) else w.pure(4) if w.chance(0.5) else w.quadratic(raised(X, 2))
+    p = w.rng.choice((1, 1, 2, 2, 3, 4))
+    if p > 1 and below.size > 9:
+        p = 2
+    top = w.any_polynomial(w.rng.choice((3, 4, 4, 5, 6)), dense=0.8)
+    factors: list[Power] = [(below, Fraction(-p))]
+    if w.chance(0.3):
+        factors.append((X if w.chance(0.5) else w.linear(), Fraction(w.rng.choice((-1, -2, -3, 1, 2)))))
+    return algebraic(w, factors, [top])
 
 
 def _numerator(w: Writer, share: float) -> list[Tree]:

@@ -14,8 +14,9 @@ from tokenizer.tree import Tree, call, integer
 
 def sample(rng: random.Random) -> Problem:
     """One integrand with fractional powers."""
-    kinds = (_rational_in_root, _linear_root, _nested, _of_quotient, _mixed, _cube_roots)
-    return rng.choices(kinds, (30, 22, 18, 10, 10, 10))[0](Writer(rng))
+    kinds = (_rational_in_root, _linear_root, _nested, _of_quotient, _mixed, _cube_roots,
+             _fractional_sums, _root_over_binomial, _quotient_of_roots, _conjugates)  # fmt: skip
+    return rng.choices(kinds, (23, 18, 14, 8, 8, 7, 8, 7, 3, 4))[0](Writer(rng))
 
 
 def _root(w: Writer, n: int, base: Tree = X) -> Tree:
@@ -199,3 +200,108 @@ def _cube_roots(w: Writer) -> Problem:
     else:
         terms.append(Term(root, n * (j - 1 + (int(e - fraction) if e > 0 else -1) + 1)))
     return Problem(quotient.tree, tuple(terms))
+
+
+def _fractional_sums(w: Writer) -> Problem:
+    """x**r/(x**p + c*x**q), (1 + x**p)/(x**q - 1), fractional exponents of any sign."""
+    n = w.rng.choice((2, 2, 2, 3, 3, 4, 6))
+    exponents = [Fraction(w.rng.choice((0, 1, 1, 2, 3, -1, -1)), w.rng.choice((1, n, n))) for _ in range(2)]
+    p, q = exponents
+    if p == q or max(p.denominator, q.denominator) == 1 or abs(p - q) > 2:
+        return _fractional_sums(w)
+    index = lcm(p.denominator, q.denominator)
+    if abs(p - q) * index > 6:
+        return _fractional_sums(w)
+    below = call(w.rng.choice(("add", "add", "sub")), _monomial(w, p), _monomial(w, q))
+    draw = w.rng.random()
+    top: Tree = ONE
+    r = Fraction(0)
+    if draw < 0.25:
+        r = w.rng.choice((p, q, Fraction(1, index)))
+        top = _monomial(w, r)
+    elif draw < 0.35:
+        top = call("add" if below.head == "sub" else "sub", *below.args)
+        r = max(p, q)
+    u = w.power(X, Fraction(1, index))
+    count = int((r - min(p, q) + 1) * index)
+    terms = [Term(call("log", call("div", u, below)))]
+    if count > 10:
+        return _fractional_sums(w)
+    terms.append(Term(powers_of(u, max(count, 1))))
+    return Problem(call("div", top, below), tuple(terms))
+
+
+def _monomial(w: Writer, e: Fraction) -> Tree:
+    if e == 0:
+        return ONE
+    return w.power(X, e) if e > 0 else call("div", ONE, w.power(X, -e))
+
+
+def _root_over_binomial(w: Writer) -> Problem:
+    """x**m (a + b x**n)**(k/q) (c + d x**n)**-1: by v = x**n, or by x over the root when q = n."""
+    q = w.rng.choice((3, 3, 3, 4, 4))
+    second = w.chance(0.4)
+    n = q if second else w.rng.choice((1, 2, 2, 3, 4))
+    base = w.pure(n)
+    k = w.rng.choice((-1, -1, -2, 1)) if not second else w.rng.choice((-1, -1, 1 - q, -2 if q == 3 else -1))
+    other = w.pure(n) if w.chance(0.75) else None
+    j = w.rng.choice((1, 1, 2, 3, 0, -1))
+    e = Fraction(k, q)
+    root = _root(w, q, base)
+    if second:
+        # x**(n*j - 1 - k) * base**(k/n)
+        m = n * j - 1 - k
+    else:
+        m = n * j - 1
+    if abs(m) > 14 or other == base:
+        return _root_over_binomial(w)
+    factors = [(base, e)] + ([(X, Fraction(m))] if m else []) + ([(other, Fraction(-1))] if other else [])
+    quotient = w.quotient(factors)
+    up = w.power(base, e - (e.numerator // e.denominator))
+    below = product([root, *([other] if other else [])])
+    if second:
+        terms = [Term(call("log", call("div", X, below)))]
+    else:
+        pole = product([*([other] if other else []), *([X] if m < 0 else [])])
+        terms = [Term(call("log", call("div", root, pole)))] if pole != ONE else []
+    if m > 0:
+        terms.append(Term(up, max(m + 1 + k * n // q, 1)))
+    elif m < -1:
+        terms.append(Term(call("div", up, raised(X, -m - 1)), max(-m - 2, 0)))
+    return Problem(quotient.tree, tuple(terms) or (Term(up, 1),))
+
+
+def _quotient_of_roots(w: Writer) -> Problem:
+    """x**m ((a + b x)/(c + d x))**(k/n), n = 3, 4, 6, also from exp(k/n*atanh(x))."""
+    n = w.rng.choice((3, 4, 4, 6))
+    a, b = (call("add", ONE, X), call("sub", ONE, X)) if w.chance(0.6) else (w.linear(unit=0.8), w.linear(unit=0.8))
+    if a == b:
+        return _quotient_of_roots(w)
+    if w.chance(0.5):
+        a, b = b, a
+    above, below = w.power(a, Fraction(1, n)), w.power(b, Fraction(1, n))
+    m = w.rng.choice((0, 0, 1, -1))
+    top = product([raised(X, m), above]) if m >= 0 else above
+    under = product([X, below]) if m < 0 else below
+    slot = call("log", call("div", above, product([below, X]) if m < 0 else below))
+    whole = product([above, w.power(b, Fraction(n - 1, n))])
+    terms = [Term(slot)]
+    if m >= 0:
+        terms.append(Term(whole, m))
+    return Problem(call("div", top, under), tuple(terms))
+
+
+def _conjugates(w: Writer) -> Problem:
+    """1/(sqrt(a + x) ± sqrt(b + x)): by the conjugate."""
+    a = w.small(1, 6)
+    base = call("add", X, integer(a)) if not w.ascending else call("add", integer(a), X)
+    other: Tree = X if w.chance(0.5) else call("sub", X, integer(w.small(1, 6)))
+    p, q = w.power(base, Fraction(1, 2)), w.power(other, Fraction(1, 2))
+    if w.chance(0.5):
+        p, q = q, p
+    below = call(w.rng.choice(("add", "add", "sub")), p, q)
+    if below.head == "sub" and w.chance(0.3):
+        below = call("add", call("neg", p), q)
+    k = w.rng.choice((0, 0, 0, 1))
+    terms = [Term(p, k + 1), Term(q, k + 1)]
+    return Problem(call("div", raised(X, k), below), tuple(terms))
