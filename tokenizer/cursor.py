@@ -93,6 +93,16 @@ class Cursor:
         atom = self.atoms[self.at]
         return atom.kind == "open" and atom.text == text
 
+    def has_comma(self, opening: int) -> bool:
+        """Whether a comma stands directly inside the bracket that opens at ``opening``."""
+        index = opening + 1
+        while index < self.partner[opening]:
+            atom = self.atoms[index]
+            if atom.kind == "operator" and atom.text == ",":
+                return True
+            index = self.partner.get(index, index) + 1
+        return False
+
     def replace(self, atoms: Sequence[Atom]) -> None:
         """Put other atoms in place of all; the cursor stays at its index."""
         self.atoms = [*atoms, self.atoms[-1]]
@@ -107,7 +117,7 @@ class Cursor:
 
     def unexpected(self, atom: Atom) -> ParseError:
         """The refusal of an atom that cannot stand where it does."""
-        hint = ""
+        hint = "something is missing before it, or it is one too many"
         code = "syntax"
         if atom.kind == "bar" or (atom.kind == "end" and any(self.bars)):
             message = "the bars |…| do not pair up"
@@ -129,6 +139,10 @@ class Cursor:
         elif atom.text == "_":
             message = "an underscore belongs between a name and its subscript"
             hint = "write x_1; digits are not grouped with underscores"
+        elif atom.kind == "d":
+            message = "a differential without an integral or derivative"
+            hint = "write \\int f \\, dx or \\frac{d}{dx} f; for a product write d \\cdot x"
+            code = "differential"
         elif atom.kind == "integral":
             message = "an integral can only be the whole input"
             hint = "send the integral on its own, from ∫ to dx"

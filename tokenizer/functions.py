@@ -78,6 +78,9 @@ TASK_WORDS: Final = {
 
 def _spellings() -> dict[str, str]:
     names = {name: name for name in (*ELEMENTARY, *SPECIAL, *BUILT, *RELATIONS, *TASK_WORDS)}
+    for name in (*TRIGONOMETRIC, *HYPERBOLIC, "exp", "log", "ln", "sqrt", "abs"):
+        head = {"ln": "log", "abs": "Abs"}.get(name, name)
+        names |= {name.capitalize(): head, name.upper(): head}
     names |= {name: name for name in ("Max", "Min", "Piecewise", "And", "Or")}
     for name in TRIGONOMETRIC:
         names[f"arc{name}"] = f"a{name}"
@@ -111,18 +114,14 @@ def _spellings() -> dict[str, str]:
 #: Every spelling -> canonical spelling.
 FUNCTIONS: Final = _spellings()
 
+
+def _may_stand_bare(name: str) -> bool:
+    usual = FUNCTIONS[name] in (*POWERED, "exp", "sqrt")
+    return usual and name.isalpha() and name.islower() and name != "tg"
+
+
 #: Spellings recognised inside a run of letters, as in ``xsinx``; longest first.
-GLUED: Final = tuple(
-    sorted(
-        (
-            name
-            for name, canonical in FUNCTIONS.items()
-            if canonical in (*POWERED, "exp", "sqrt") and name.isalpha() and name not in {"tg"}
-        ),
-        key=len,
-        reverse=True,
-    )
-)
+GLUED: Final = tuple(sorted(filter(_may_stand_bare, FUNCTIONS), key=len, reverse=True))
 
 #: Known to people, unknown to us, and short enough to be taken for a product of letters.
 UNSUPPORTED: Final = frozenset(

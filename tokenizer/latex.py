@@ -94,7 +94,7 @@ _UNSUPPORTED: Final = {
     "choose": "\\choose is not supported; write \\binom{n}{k}",
     "lg": "\\lg may mean base 10 or base 2; write \\log_{10} or \\log_{2}",
 }
-_SUBSCRIPT_PARTS: Final = frozenset("LETTERS NUMBER GREEK UPRIGHT COMMAND ESCAPED".split())
+_SUBSCRIPT_PARTS: Final = frozenset("LETTERS NUMBER GREEK UPRIGHT COMMAND".split())
 
 
 def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]:
@@ -204,7 +204,7 @@ class _Emitter:
                 code="ambiguous",
             )
         elif kind == "ESCAPED":
-            raise unexpected_character(token, 1)
+            raise unexpected_character("_", 0, "latex")
         else:
             self._put(_SIGNS[kind], "\\sqrt" if kind == "RADICAL" else token, position)
         return index + 1
@@ -222,6 +222,13 @@ class _Emitter:
             self._put("symbol", name, position, leaf(name))
         elif name in ("circ", "degree"):
             raise degrees(position)
+        elif name in ("left", "right"):
+            raise ParseError(
+                f"\\{name} needs a bracket after it",
+                position=position,
+                hint="write \\left( … \\right)",
+                code="unbalanced",
+            )
         elif name in _UNSUPPORTED:
             raise ParseError(
                 _UNSUPPORTED[name],
@@ -351,7 +358,7 @@ class _Emitter:
             raise ParseError(
                 "this subscript is not made of letters and digits",
                 position=position,
-                hint="write x_{1}, x_{max} or A_{BC}",
+                hint="write x_{1}, x_{max}, A_{BC} or x_{i,j}",
                 code="subscript",
             )
         self.atoms[at] = Atom("symbol", name, before.position, leaf(name))
@@ -388,4 +395,4 @@ class _Emitter:
             return token[1:] if token[1:] in GREEK_NAMES or token[1:] == "pi" else "?"
         if token.type == "GREEK":
             return GREEK[token]
-        return "_" if token.type in ("ESCAPED", "UNDERSCORE") else str(token)
+        return "_" if token.type in ("COMMA", "ESCAPED", "UNDERSCORE") else str(token)

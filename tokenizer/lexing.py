@@ -24,4 +24,4 @@ def lex(syntax: str, source: str) -> list[Token]:
     try:
         return list(_lexer(syntax).lex(source))
     except UnexpectedCharacters as error:
-        raise unexpected_character(source, error.pos_in_stream or 0) from None
+        raise unexpected_character(source, error.pos_in_stream or 0, syntax) from None

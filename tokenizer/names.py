@@ -76,7 +76,7 @@ _LOOSE_BESIDE_WORDS: Final = 2
 LONGEST_NAME: Final = 64
 #: A canonical name: letters, digits, subscripts.
 CANONICAL: Final = re.compile(r"[A-Za-z]+[0-9]*(?:_(?:[0-9]+|[A-Za-z]+[0-9]*))*\Z")
-_SUBSCRIPTS: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_SUBSCRIPTS: Final = re.compile(r"[₀-₉ₐ-ₜᵢ-ᵥⱼ]+")
 _BRACED: Final = re.compile(r"\{([^{}]*)\}")
 _UPRIGHT: Final = re.compile(r"\\(?:mathrm|mathit|operatorname|text|mathsf|mathbf)\s*\{([^{}]*)\}")
 
@@ -159,7 +159,7 @@ def canonical_subscripts(text: str) -> str:
     """Subscripts in one form: ``_{1}``, ``₁`` and ``_1`` are ``_1``, ``_{1a}`` is ``_1_a``."""
     if not text:
         return text
-    text = re.sub(r"[₀-₉]+", lambda match: "_" + match[0].translate(_SUBSCRIPTS), text)
+    text = _SUBSCRIPTS.sub(lambda found: "_" + unicodedata.normalize("NFKC", found[0]), text)
     start = text.find("_")
     if start < 0:
         return text

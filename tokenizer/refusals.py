@@ -65,10 +65,13 @@ def refuse_escaped_command(source: str) -> None:
     )
 
 
-def unexpected_character(source: str, position: int) -> ParseError:
+def unexpected_character(source: str, position: int, syntax: str) -> ParseError:
     """The refusal of the character at ``position``, with its reason."""
     character = source[position]
     message, hint, code = _CHARACTERS.get(character, ("", "", "character"))
+    if character == "\\" and syntax == "latex":
+        message = f"{source[position : position + 2]} is not understood"
+        hint, code = "write it without this command", "unknown-command"
     if not message:
         category = unicodedata.category(character)
         if category.startswith("C"):

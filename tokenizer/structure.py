@@ -110,8 +110,7 @@ class Structure(Cursor):
             elif kind in _OPERANDS or (kind == "bar" and not self.bars[-1]):
                 if minimum > PRODUCT:
                     break
-                if kind == "number" and self.atoms[self.at - 1].kind == "number":
-                    raise self._adjacent_numbers(atom)
+                self._refuse_mixed_number()
                 right = self.expression(PRODUCT + 1)
                 left = self.make("mul", left, right, position=first.position)
             else:
@@ -119,13 +118,20 @@ class Structure(Cursor):
         self.level -= 1
         return left
 
-    def _adjacent_numbers(self, atom: Atom) -> ParseError:
-        return ParseError(
-            "two numbers side by side",
-            position=atom.position,
-            hint="write a sign between them, or close the gap inside one number",
-            code="adjacent-numbers",
+    def _refuse_mixed_number(self) -> None:
+        """Refuse a number right behind a number: ``2 3``, ``2½``, ``2\\frac{1}{2}``."""
+        if self.atoms[self.at - 1].kind != "number":
+            return
+        fraction = self.is_kind("fraction") and all(
+            self.atoms[self.at + step].kind == "number" for step in (2, 5)
         )
+        if fraction or self.is_kind("number"):
+            raise ParseError(
+                "two numbers side by side",
+                position=self.atom.position,
+                hint="write a sign between them, or close the gap inside one number",
+                code="adjacent-numbers",
+            )
 
     def exponent(self) -> Tree:
         """What stands after ``^``: a TeX group whole, else a power with its sign."""
@@ -186,6 +192,7 @@ class Structure(Cursor):
             return
         alone = self.partner[self.at] == self.at + 2
         called = name.text in _FUNCTION_LETTERS and name.text not in self.declared
+        called = called or self.has_comma(self.at)
         if called or (alone and self.atoms[self.at + 1].kind in ("number", "symbol")):
             text, start = name.text, self.at - 1
             while start and self._touches(start):
@@ -405,8 +412,7 @@ class Structure(Cursor):
                     hint=f"write {name}(…) with the argument in parentheses",
                     code="ambiguous",
                 )
-            if atom.kind == "number" and self.atoms[self.at - 1].kind == "number":
-                raise self._adjacent_numbers(atom)
+            self._refuse_mixed_number()
             numeric = numeric and atom.kind in ("number", "constant")
             factor = self.expression(POWER)
             argument = self.make("mul", argument, factor, position=atom.position)

@@ -12,41 +12,47 @@ from typing import Final
 from tokenizer.atoms import Atom
 from tokenizer.errors import ParseError
 from tokenizer.functions import TASK_WORDS
+from tokenizer.heads import RELATIONS
 from tokenizer.names import leaf
 from tokenizer.structure import POSTFIX, PRODUCT, Structure
 from tokenizer.tree import Tree, call, integer
 from tokenizer.words import looks_like_differential
 
+_SIGNS: Final = frozenset(RELATIONS.values())
 _ONE: Final = integer(1)
 
 
 def read(structure: Structure) -> Tree:
     """The whole input: a task, or an expression. Raises :class:`ParseError`."""
+    _refuse_equation(structure)
     first = structure.atom
     if first.kind == "function" and first.text in TASK_WORDS and _spans_all(structure):
         return _call(structure, TASK_WORDS[first.text], first)
     if first.kind == "integral":
-        if _spans_all(structure) and _has_comma(structure, 1):
+        if _spans_all(structure) and structure.has_comma(1):
             return _call(structure, "integral", first)
         return _integral(structure)
     tree = _derivative(structure)
     return structure.expression() if tree is None else tree
 
 
+def _refuse_equation(structure: Structure) -> None:
+    index = 0
+    while index < len(structure.atoms):
+        atom = structure.atoms[index]
+        if atom.kind == "operator" and atom.text in _SIGNS:
+            raise ParseError(
+                "an equation or inequality is not an expression",
+                position=atom.position,
+                hint="send one side of it",
+                code="relation",
+            )
+        index = structure.partner.get(index, index) + 1
+
+
 def _spans_all(structure: Structure) -> bool:
     """Whether the first atom is followed by one bracket that reaches to the end."""
     return structure.partner.get(1) == len(structure.atoms) - 2
-
-
-def _has_comma(structure: Structure, opening: int) -> bool:
-    """Whether a comma stands directly inside the bracket that opens at ``opening``."""
-    index = opening + 1
-    while index < structure.partner[opening]:
-        atom = structure.atoms[index]
-        if atom.kind == "operator" and atom.text == ",":
-            return True
-        index = structure.partner.get(index, index) + 1
-    return False
 
 
 # integrals
@@ -283,7 +289,7 @@ def _call(structure: Structure, head: str, function: Atom) -> Tree:
     rest: list[Tree] = []
     while structure.is_operator(","):
         structure.at += 1
-        if structure.is_open("(") and _has_comma(structure, structure.at):
+        if structure.is_open("(") and structure.has_comma(structure.at):
             structure.at += 1
             rest.append(structure.expression())
             while structure.is_operator(","):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from typing import Final
@@ -15,7 +16,7 @@ from tokenizer.lexing import lex
 from tokenizer.limits import Limits
 from tokenizer.names import CONSTANTS, GREEK, LONGEST_NAME, canonical_subscripts, leaf
 from tokenizer.numbers import number
-from tokenizer.refusals import long_name
+from tokenizer.refusals import long_name, unexpected_character
 from tokenizer.tree import Tree, call, integer, symbol
 from tokenizer.words import Words
 
@@ -38,7 +39,12 @@ OPERATORS: Final = {
     "COMMA": ",",
 }
 _NAME: Final = re.compile(r"([A-Za-z]+|.)([0-9]*)(.*)", re.DOTALL)
+_SUPERSCRIPT: Final = re.compile(r"([+\u2212]?)([0-9]*)([a-z]*)\Z")
+_OTHER_BASE: Final = re.compile(r"[xXbBoO][0-9]")
 _ROOTS: Final = {"∛": 3, "∜": 4}
+#: Tokens that can end an expression, and such that can begin one.
+_ENDS: Final = frozenset("NUMBER NAME SUPERSCRIPT VULGAR FACTORIAL CLOSE INFINITY".split())
+_BEGINS: Final = frozenset("NUMBER NAME VULGAR OPEN ROOT INFINITY INTEGRAL".split())
 
 
 def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]:
@@ -49,6 +55,8 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
     atoms: list[Atom] = []
     for index, token in enumerate(tokens):
         kind, position = token.type, token.start_pos or 0
+        if index:
+            _refuse_gap(tokens[index - 1], token, source)
         if kind in OPERATORS:
             atoms.append(Atom("operator", OPERATORS[kind], position))
         elif kind == "NUMBER":
@@ -76,6 +84,29 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
         else:
             atoms.append(Atom("d", token, position))
     return atoms
+
+
+def _refuse_gap(before: Token, token: Token, source: str) -> None:
+    """Refuse what only looks like a product: a line break, ``x.1``, ``0x10``."""
+    if before.type not in _ENDS or token.type not in _BEGINS:
+        return
+    start, end = before.end_pos or 0, token.start_pos or 0
+    if "\n" in source[start:end]:
+        raise ParseError(
+            "a new line begins another expression",
+            position=end,
+            hint="send one expression at a time; end the line with a sign to go on",
+            code="two-expressions",
+        )
+    if start == end and token[0] == ".":
+        raise unexpected_character(source, end, "text")
+    if start == end and before == "0" and _OTHER_BASE.match(token):
+        raise ParseError(
+            f"0{token:.20} looks like a number to another base",
+            position=start - 1,
+            hint="write numbers in decimal; for a product write 0*…",
+            code="unsupported",
+        )
 
 
 def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[Atom]:
@@ -127,8 +158,15 @@ def _script(subscripts: str, position: int, words: Words, limits: Limits) -> lis
     at = position + subscripts.find(text[0])
     if text.isdigit():
         content = [Atom("number", text, at, number(text, at, limits))]
+    elif text.isalpha():
+        content = words.atoms(text, at)
     else:
-        content = words.atoms(text.replace("_", ""), at)
+        raise ParseError(
+            f"{text:.40} is no base and no bound",
+            position=position,
+            hint="write log(x, b), or integrate(f, (x, a, b))",
+            code="subscript",
+        )
     return [Atom("operator", "_", position), *content]
 
 
@@ -138,11 +176,15 @@ def root_index(sign: str) -> Tree | None:
 
 
 def superscript(token: str, position: int, limits: Limits) -> Tree:
-    """The exponent that raised signs such as ``⁻¹²`` stand for."""
-    text = unicodedata.normalize("NFKC", token).replace("\u2212", "-")
-    digits = text.lstrip("+-")
-    exponent = symbol(digits) if digits == "n" else number(digits, position, limits)
-    return call("neg", exponent) if text.startswith("-") else exponent
+    """The exponent that raised signs such as ``⁻¹²`` or ``²ˣ`` stand for."""
+    match = _SUPERSCRIPT.match(unicodedata.normalize("NFKC", token))
+    assert match is not None
+    sign, digits, letters = match.groups()
+    factors = [CONSTANTS.get(letter, symbol(letter)) for letter in letters]
+    if digits:
+        factors.insert(0, number(digits, position, limits))
+    exponent = functools.reduce(lambda left, right: call("mul", left, right), factors)
+    return call("neg", exponent) if sign == "\u2212" else exponent
 
 
 def vulgar(token: str) -> Tree:

@@ -151,8 +151,8 @@ class _Typesetter:
         if subscript in GREEK_NAMES and subscript not in _LATIN_LOOKING:
             return f"{text}_{{\\{subscript}}}"
         joined = re.sub(r"(?<=[0-9])_(?=[A-Za-z])", "", subscript)
-        escaped = joined.replace("_", r"\_")
-        return f"{text}_{{{escaped}}}"
+        parts = joined.replace("_", ",")
+        return f"{text}_{{{parts}}}"
 
     def function_name(self, head: str) -> str:
         return _COMMANDS.get(head) or rf"\operatorname{{{head}}}"
@@ -163,10 +163,10 @@ class _Typesetter:
 
     def needs_dot(self, left: Tree, second: str) -> bool:
         """Whether a space alone would be read otherwise than as a product."""
-        if second[0].isdigit():
-            return True
         while left.head == "mul":
             left = left.args[1]
+        if second[0].isdigit() or (left.head == "integer" and second.startswith(r"\frac")):
+            return True
         if left.head == "symbol":
             name = str(left.value)
             if name == "d":  # would be a differential
