@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
 import sys
 from enum import StrEnum
@@ -68,6 +69,8 @@ def serve(
     settings = _settings(host=host, port=port)
     _refuse_taken_port(settings)
     configure_logs(settings)
+    # uvicorn finishes what runs and then sends itself the signal again: a clean end, not a death
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _err.print(
         f"Calcert {version()} on [bold]http://{settings.host}:{settings.port}[/] "
         f"(interactive documentation at /docs; Ctrl-C stops)",
@@ -121,6 +124,7 @@ def differentiate(
     from service.resources import open_resources
     from service.schemas import DifferentiateRequest, Solved, Unsolved
     from service.solvers.differentiate import differentiate as solve
+    from service.solvers.differentiate import understand
     from tokenizer.errors import ParseError
 
     settings = _settings(workers=1)
@@ -134,6 +138,7 @@ def differentiate(
             engine=engine.value,
             timeout_s=timeout_s,
         )
+        understand(request)  # a mistake should not wait until the models are loaded
         async with open_resources(settings, Metrics()) as resources:
             return await solve(request, resources)
 
