@@ -11,7 +11,7 @@ class Limits:
 
     ``characters`` bounds the source, ``depth`` the nesting of the source and of
     the Tree (levels), ``nodes`` the Tree, ``digits`` one number (decimal
-    digits), ``exponent`` the absolute value of a literal integer exponent on a
+    digits; the default has room for every double, ``1e300``), ``exponent`` the absolute value of a literal integer exponent on a
     literal number, and ``power_digits`` the decimal digits that evaluating a
     power of literal numbers would give (``9**9**9`` is refused on sight).
     """
@@ -19,7 +19,7 @@ class Limits:
     characters: int = 4000
     depth: int = 100
     nodes: int = 1000
-    digits: int = 100
+    digits: int = 400
     exponent: int = 100_000
     power_digits: int = 1000
 
