@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from flint import acb, ctx
+from flint import acb, arb, ctx
 
 from service.integration.domain import (
     GRID,
@@ -77,7 +77,7 @@ def _real_points(
         big = np.broadcast_to(
             np.asarray(evaluator.dual(antiderivative)[0], dtype=complex), at.shape
         )
-        usable = is_real(f) & (np.abs(f) > 1e-200)
+        usable = is_real(f)
         shown = usable & np.isfinite(big)
         is_complex = np.abs(big.imag) > 1e-7 * (1 + np.abs(big.real))
     runs = stretches(usable)[:6]
@@ -110,10 +110,11 @@ def _same(
             difference = acb(slope) - acb(f)
             if not difference.is_finite():
                 continue
-            size = abs(acb(f))
             if not difference.contains(0):
                 return False
-            if abs(difference).upper() <= size.lower() * 10.0**-DIGITS:
+            # where f is exactly zero, its derivative must vanish to as many digits
+            size = abs(acb(f)).lower() if f != 0 else 1
+            if abs(difference).upper() <= size * arb(10) ** -DIGITS:
                 return True
         return None
     finally:

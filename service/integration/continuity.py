@@ -38,7 +38,7 @@ def _mend_signs(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symb
                 break
             sides.append(branch.subs(x, zero))
         else:
-            jump = sympy.simplify(sides[0] - sides[1])
+            jump = sympy.expand(sides[0] - sides[1])
             if jump != 0:
                 antiderivative = sympy.factor_terms(antiderivative - jump / 2 * sympy.sign(u))
     return antiderivative
@@ -66,7 +66,7 @@ def _mend_tangent(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Sy
     above, below = _limit(total, mark, S.Infinity), _limit(total, mark, S.NegativeInfinity)
     if above is None or below is None:
         return antiderivative
-    jump = sympy.simplify(above - below)
+    jump = sympy.expand(above - below)
     if cotangent:
         jump = -jump
     if jump == 0:

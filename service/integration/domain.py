@@ -25,6 +25,10 @@ ComplexArray = NDArray[np.complex128]
 TINY: Final = 1e-25
 HUGE: Final = 1e25
 _REAL: Final = 1e-9
+#: Heads by which a function is put together from cases.
+_CASES: Final = frozenset(
+    {"Abs", "sign", "Heaviside", "Max", "Min", "Piecewise", "floor", "ceiling"}
+)
 #: Points are taken from |x| < _NEAR where _ENOUGH of the grid lies there.
 _NEAR: Final = 12
 _ENOUGH: Final = 12
@@ -118,6 +122,23 @@ def real_test(integrand: Tree, variable: str) -> Callable[[FloatArray], NDArray[
     return is_real_at
 
 
+def _over_all_cases(
+    integrand: Tree,
+    variable: str,
+    count: int,
+    rng: np.random.Generator,
+    parameters: Mapping[str, float],
+) -> Samples | None:
+    points = rng.normal(scale=2.5, size=6 * count)
+    values = on_axis(integrand, variable, points, parameters)
+    with np.errstate(all="ignore"):
+        good = is_real(values) & (np.abs(values) < HUGE)
+    if good.sum() < count:
+        return None
+    chosen = points[good][:count]
+    return Samples(chosen.astype(np.complex128), (-np.inf, np.inf), parameters)
+
+
 def sample(
     integrand: Tree,
     variable: str,
@@ -140,6 +161,9 @@ def sample(
     runs = [run for run in stretches(usable) if run[1] - run[0] >= 3]
     if rank and rank >= len(runs):
         return None
+    if any(node.head in _CASES for node in integrand.preorder()):
+        # each case must have its say: all of the real axis, zeros included
+        return _over_all_cases(integrand, variable, count, rng, parameters) if not rank else None
     if runs:
         first, last = runs[rank]
         near = np.flatnonzero(np.abs(grid[first : last + 1]) < _NEAR)

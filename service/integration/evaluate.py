@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-from flint import acb, arb, fmpq
+from flint import acb, ctx, fmpq
 from scipy import special
 
 from tokenizer.ansatz import rational_value
@@ -314,6 +314,9 @@ class Evaluator:
         self, field: FloatField | BallField, values: Mapping[str, Any], variable: str
     ) -> None:
         self.field: Any = field
+        if isinstance(field, FloatField):
+            # a real number would make sqrt(-1) nan
+            values = {name: np.asarray(v, dtype=np.complex128)[()] for name, v in values.items()}
         self.values = values
         self.variable = variable
         self.seen: dict[Tree, Dual] = {}
@@ -439,6 +442,66 @@ class Evaluator:
         raise CannotEvaluate(f"no rule for {tree.head}")
 
 
-def ball(value: complex | int | fmpq | arb) -> acb:
-    """An exact ball around a float, integer or fraction."""
-    return acb(value)
+_VALUES: Final[dict[str, Callable[[acb], acb]]] = {
+    "exp": acb.exp,
+    "log": acb.log,
+    "sqrt": acb.sqrt,
+    "sin": acb.sin,
+    "cos": acb.cos,
+    "tan": acb.tan,
+    "cot": acb.cot,
+    "sec": acb.sec,
+    "csc": acb.csc,
+    "asin": acb.asin,
+    "acos": acb.acos,
+    "atan": acb.atan,
+    "sinh": acb.sinh,
+    "cosh": acb.cosh,
+    "tanh": acb.tanh,
+    "coth": acb.coth,
+    "asinh": acb.asinh,
+    "acosh": acb.acosh,
+    "atanh": acb.atanh,
+    "erf": acb.erf,
+    "neg": acb.__neg__,
+}
+_OPERATIONS: Final[dict[str, Callable[[acb, acb], acb]]] = {
+    "add": acb.__add__,
+    "sub": acb.__sub__,
+    "mul": acb.__mul__,
+    "div": acb.__truediv__,
+}
+
+
+def value_function(tree: Tree, variable: str) -> Callable[[acb], acb]:
+    """``tree`` as a function of ``variable`` in ball arithmetic at the working precision.
+
+    Compiled once, without derivatives: what quadrature calls thousands of times.
+    """
+    if not tree.contains(variable):
+        known: dict[int, acb] = {}
+
+        def constant_value(point: acb) -> acb:
+            value = known.get(ctx.prec)
+            if value is None:
+                evaluator = Evaluator(BallField(), {variable: point}, variable)
+                value = known[ctx.prec] = acb(evaluator.dual(tree)[0])
+            return value
+
+        return constant_value
+    if tree.head == "symbol":
+        return lambda point: point
+    if tree.head in _VALUES:
+        function = _VALUES[tree.head]
+        inner = value_function(tree.args[0], variable)
+        return lambda point: function(inner(point))
+    if tree.head in _OPERATIONS:
+        operation = _OPERATIONS[tree.head]
+        left, right = (value_function(arg, variable) for arg in tree.args)
+        return lambda point: operation(left(point), right(point))
+    exponent = rational_value(tree.args[1]) if tree.head == "pow" else None
+    if exponent is not None:
+        base, power = value_function(tree.args[0], variable), fmpq(*exponent)
+        return lambda point: base(point) ** power
+    # everything else by its arguments' values, through the rules above
+    return lambda point: acb(Evaluator(BallField(), {variable: point}, variable).dual(tree)[0])

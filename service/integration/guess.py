@@ -60,6 +60,9 @@ def _candidates(f: sympy.Expr, x: sympy.Symbol) -> Iterator[tuple[sympy.Expr, in
         bare = f.xreplace({a: a.args[0] if isinstance(a, sympy.Abs) else S.One for a in bars})
         arguments = list(dict.fromkeys(a.args[0] for a in bars))
         signs = [sympy.Mul(*map(sympy.sign, arguments)), *map(sympy.sign, arguments), S.One]
+        for own in sympy.Add.make_args(sympy.expand(f, log=False)):
+            for sign in dict.fromkeys(signs):
+                yield own.as_independent(x, as_Add=False)[1] * sign, 1
         for term, degree in _candidates(bare, x):
             for sign in dict.fromkeys(signs):
                 yield term * sign, degree

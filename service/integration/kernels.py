@@ -14,6 +14,7 @@ Integration I, ch. 3): D is determined by its values on the generators.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from functools import reduce
@@ -32,6 +33,7 @@ from sympy.functions.elementary.hyperbolic import (
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from service.integration.domain import GRID, FloatArray
+from service.integration.pieces import as_signs
 
 #: Largest power of a kernel that is multiplied out.
 MAX_POWER: Final = 400
@@ -210,6 +212,9 @@ class KernelField:
                 count += len(sympy.factorint(node.args[0].p)) + len(sympy.factorint(node.args[0].q))
             elif node.is_Function:
                 count += 3
+                # differentiation brings in these exponents and angles
+                with contextlib.suppress(Unsupported):
+                    stack.append(_slope_formula(node))
         for (kind, base), values in exponents.items():
             above = reduce(gcd, (int(v.p) for v in values))
             below = reduce(lcm, (int(v.q) for v in values))
@@ -291,8 +296,11 @@ class KernelField:
             return (self.one + sign) * self.number(S.Half)
         if isinstance(e, sympy.floor | sympy.ceiling):
             return self._kernel(type(e).__name__, self._real(e.args[0]), e, self.zero)
-        if isinstance(e, sympy.Max | sympy.Min):
-            return self._extreme(e)
+        if isinstance(e, sympy.Max | sympy.Min | sympy.Piecewise):
+            signs = as_signs(e)
+            if signs.has(sympy.Piecewise):
+                raise Unsupported("cases that are no comparisons")
+            return self.convert(signs)
         if e.is_Function:
             return self._function(e)
         raise Unsupported(f"no kernel for {type(e).__name__}")
@@ -323,17 +331,6 @@ class KernelField:
                 self.derivatives[index] = self.zero
                 self.relations[index] = (2, self.context.constant(1), self.context.constant(1))
             value = value * self._keys[key]
-        return value
-
-    def _extreme(self, e: sympy.Expr) -> Element:
-        half = self.number(S.Half)
-        value = self._real(e.args[0])
-        for other in e.args[1:]:
-            v = self._real(other)
-            difference = self._sign(value - v) * (value - v)
-            if isinstance(e, sympy.Min):
-                difference = self.zero - difference
-            value = (value + v + difference) * half
         return value
 
     def _power(self, e: sympy.Expr) -> Element:
@@ -614,14 +611,7 @@ class KernelField:
         slope = self.derivative(u)
         if slope.is_null:
             return self._kernel(name, u, e, self.zero)
-        mark = sympy.Dummy("u", real=e.args[-1].is_extended_real)
-        try:
-            formula = e.func(*e.args[:-1], mark).diff(mark)
-        except (NotImplementedError, TypeError, ValueError, AttributeError):
-            raise Unsupported(f"no derivative of {name}") from None
-        if formula.has(sympy.Derivative, sympy.Subs, sympy.DiracDelta):
-            raise Unsupported(f"no derivative of {name}")
-        slope = slope * self.convert(formula.xreplace({mark: e.args[-1]}))
+        slope = slope * self.convert(_slope_formula(e))
         return self._kernel(name, u, e, slope)
 
     # --- differentiation and normal forms ---------------------------------
@@ -700,6 +690,18 @@ class KernelField:
             and self.derivatives[index].is_null
             and not isinstance(self.expressions[index], _STEPS)
         )
+
+
+def _slope_formula(e: sympy.Expr) -> sympy.Expr:
+    """g'(u) for e = g(u) (the last argument of several). Raises :class:`Unsupported`."""
+    mark = sympy.Dummy("u", real=e.args[-1].is_extended_real)
+    try:
+        formula = e.func(*e.args[:-1], mark).diff(mark)
+    except (NotImplementedError, TypeError, ValueError, AttributeError):
+        raise Unsupported(f"no derivative of {type(e).__name__}") from None
+    if formula.has(sympy.Derivative, sympy.Subs, sympy.DiracDelta):
+        raise Unsupported(f"no derivative of {type(e).__name__}")
+    return formula.xreplace({mark: e.args[-1]})
 
 
 def _collect(

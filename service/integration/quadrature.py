@@ -18,7 +18,7 @@ import sympy
 from flint import acb, arb, ctx
 from sympy import S
 
-from service.integration.evaluate import BallField, CannotEvaluate, Evaluator
+from service.integration.evaluate import BallField, CannotEvaluate, Evaluator, value_function
 from service.verification.convert import from_sympy
 from tokenizer.tree import Tree
 
@@ -54,11 +54,11 @@ class Quadrature:
 
 def integrand_function(tree: Tree, variable: str) -> Function:
     """``tree`` at a ball, at the working precision; zero where it has no value."""
-    field = BallField()
+    compiled = value_function(tree, variable)
 
     def value(point: acb) -> acb:
         try:
-            result = acb(Evaluator(field, {variable: point}, variable).dual(tree)[0])
+            result = compiled(point)
         except (ZeroDivisionError, ValueError, OverflowError):
             return acb(0)
         return result if result.is_finite() else acb(0)

@@ -14,6 +14,7 @@ import sympy
 from service.integration import guess, nonelementary
 from service.integration.answers import Antiderivative, SpecialCase, present, with_cases
 from service.integration.complete import complete
+from service.integration.pieces import as_signs
 from service.integration.slots import expand
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from service.verification.timing import OutOfTime, time_limit
@@ -64,7 +65,7 @@ def solve_by_rules(
     deadline = time.monotonic() + deadline_s
     try:
         with time_limit(deadline_s):
-            f = to_sympy(integrand)
+            f = as_signs(to_sympy(integrand))
             x = sympy.Symbol(variable, real=True)
             terms = guess.candidates(integrand, f, x)
             found = _finish(integrand, variable, terms, deadline, real)

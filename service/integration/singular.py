@@ -13,7 +13,7 @@ from scipy.optimize import brentq, minimize_scalar
 from sympy import S
 
 from service.integration.domain import FloatArray, on_axis
-from service.integration.evaluate import BallField, CannotEvaluate, Evaluator
+from service.integration.evaluate import BallField, CannotEvaluate, Evaluator, value_function
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.ansatz import rational_value
 from tokenizer.tree import Tree, call, constant, integer
@@ -34,37 +34,62 @@ _AT_ZERO: Final = (
 def guards(tree: Tree) -> list[Tree]:
     """Expressions at whose zeros ``tree`` may fail to be analytic, each once."""
     found: dict[Tree, None] = {}
+
+    def add(guard: Tree) -> None:
+        """The bases of the factors of ``guard``, which vanish with it."""
+        match guard.head:
+            case "mul":
+                add(guard.args[0])
+                add(guard.args[1])
+            case "neg" | "sqrt":
+                add(guard.args[0])
+            case "pow" if rational_value(guard.args[1]) is not None:
+                add(guard.args[0])
+            case "div":
+                add(guard.args[0])
+                add(guard.args[1])
+            case _ if guard.symbols():
+                found[guard] = None
+
     for node in tree.preorder():
         args = node.args
         head = node.head
-        if head == "div" and args[1].symbols():
-            found[args[1]] = None
-        elif head == "pow" and args[0].symbols():
+        if head == "div":
+            add(args[1])
+        elif head == "pow":
             exponent = rational_value(args[1])
             if exponent is None or exponent[1] != 1 or exponent[0] < 0:
-                found[args[0]] = None
+                add(args[0])
         elif head in ("tan", "sec"):
-            found[call("cos", args[0])] = None
+            add(call("cos", args[0]))
         elif head in ("cot", "csc"):
-            found[call("sin", args[0])] = None
-        elif head in ("floor", "ceiling"):
-            found[call("sin", call("mul", constant("pi"), args[0]))] = None
+            add(call("sin", args[0]))
+        elif head in ("floor", "ceiling", "gamma", "loggamma"):
+            add(call("sin", call("mul", constant("pi"), args[0])))
         elif head in ("Max", "Min"):
-            found.update({call("sub", args[0], other): None for other in args[1:]})
+            for other in args[1:]:
+                add(call("sub", args[0], other))
         elif head in ("Lt", "Le", "Gt", "Ge", "Eq", "Ne"):
-            found[call("sub", args[0], args[1])] = None
-        elif head in ("gamma", "loggamma"):
-            found[call("sin", call("mul", constant("pi"), args[0]))] = None
+            add(call("sub", args[0], args[1]))
         elif head == "polylog":
-            found[call("sub", args[1], _ONE)] = None
+            add(call("sub", args[1], _ONE))
         elif head == "li":
-            found[call("sub", args[0], _ONE)] = None
-            found[args[0]] = None
+            add(call("sub", args[0], _ONE))
+            add(args[0])
         if head in _AT_ZERO:
-            found[args[0]] = None
+            add(args[0])
         if head in _UNIT_EDGE:
-            found[call("sub", _ONE, call("pow", args[0], integer(2)))] = None
-    return [g for g in found if g.symbols()]
+            add(call("sub", _ONE, args[0]))
+            add(call("add", _ONE, args[0]))
+    return list(found)
+
+
+def vanishes_at(guard: Tree, variable: str, point: float) -> bool:
+    """Whether ``guard`` is far smaller, or not defined, at ``point`` than beside it."""
+    step = 1e-3 * (1 + abs(point))
+    values = np.abs(on_axis(guard, variable, np.array([point, point - step, point + step]), {}))
+    beside = values[1:][np.isfinite(values[1:])]
+    return not (values[0] > 1e-7 * beside.max(initial=0.0))
 
 
 def _grid(lower: float, upper: float) -> FloatArray:
@@ -170,7 +195,7 @@ def exact_zero(guard: Tree, variable: str, approximate: float) -> sympy.Expr:
             if candidate.is_real and abs(float(candidate) - approximate) < tolerance:
                 if candidate.is_Rational and candidate.q > 10_000:
                     continue
-                if sympy.simplify(g.subs(x, candidate)) == 0:
+                if abs(sympy.N(g.subs(x, candidate), 60, chop=False)) < 1e-45:
                     return candidate
         return sympy.nsolve(g, x, approximate, prec=45)
     except (ConversionError, NotImplementedError, ValueError, TypeError, ZeroDivisionError):
@@ -178,18 +203,35 @@ def exact_zero(guard: Tree, variable: str, approximate: float) -> sympy.Expr:
 
 
 def ball_function(tree: Tree, variable: str, bits: int) -> Callable[[acb], acb]:
-    """``tree`` as a function of a ball; other symbols are not allowed."""
+    """``tree`` as a function of a ball, with ``bits`` of precision."""
+    compiled = value_function(tree, variable)
 
     def value(point: acb) -> acb:
         saved = ctx.prec
         ctx.prec = bits
         try:
-            result = Evaluator(BallField(), {variable: point}, variable).dual(tree)[0]
-            return acb(result)
+            return compiled(point)
         finally:
             ctx.prec = saved
 
     return value
+
+
+def narrow_peaks(tree: Tree, variable: str, lower: float, upper: float) -> list[float]:
+    """Points below or above complex zeros of polynomial denominators that are near the axis."""
+    x = sympy.Symbol(variable, real=True)
+    found = []
+    for guard in guards(tree):
+        try:
+            g = to_sympy(guard)
+        except ConversionError:
+            continue
+        if g.is_polynomial(x) and sympy.degree(g, x) > 1:
+            for root in np.roots([complex(c) for c in sympy.Poly(g, x).all_coeffs()]):
+                near = 1e-9 < abs(root.imag) < 0.5 * (1 + abs(root.real))
+                if near and lower + 1e-3 < root.real < upper - 1e-3:
+                    found.append(float(root.real))
+    return found
 
 
 def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float | None:
@@ -225,8 +267,8 @@ def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float |
         ctx.prec = saved
     span = [s / 10 for s in steps] if infinite else [-s for s in steps]
     slopes = np.diff(sizes) / np.diff(np.array(span, dtype=float))
-    if infinite and slopes[-1] < -50:
-        return float("-inf")
+    if infinite and abs(slopes[-1]) > 50:
+        return float(np.copysign(np.inf, slopes[-1]))
     if abs(slopes[-1] - slopes[-2]) > 0.2 * max(1.0, abs(slopes[-1])):
         return None
     return float(slopes[-1])
