@@ -11,9 +11,10 @@ class Limits:
 
     ``characters`` bounds the source, ``depth`` the nesting of the source and of
     the Tree (levels), ``nodes`` the Tree, ``digits`` one number (decimal
-    digits; the default has room for every double, ``1e300``), ``exponent`` the absolute value of a literal integer exponent on a
-    literal number, and ``power_digits`` the decimal digits that evaluating a
-    power of literal numbers would give (``9**9**9`` is refused on sight).
+    digits; the default has room for every double, ``1e300``), ``exponent`` the
+    absolute value of a literal exponent on a literal number, and
+    ``power_digits`` the decimal digits that evaluating a power, a product or a
+    factorial of literal numbers would give (``9**9**9`` is refused on sight).
     """
 
     characters: int = 4000
