@@ -27,7 +27,7 @@ FINE_STEP: Final = sympy.Rational(1, 10**12)
 TOLERANCE: Final = 1e-12
 
 #: Points checked in many digits when doubles cannot settle them.
-CHECKS: Final = 3
+CHECKS: Final = 2
 
 
 class _Piece(sympy.Function):  # type: ignore[misc]  # SymPy is untyped
@@ -190,8 +190,12 @@ def _suspects(pair: Pair, variable: sympy.Symbol) -> list[int]:
     doubtful = np.flatnonzero(inside & ~good)
     if np.count_nonzero(good) == 0:
         return [int(i) for i in (*doubtful[:CHECKS], *range(CHECKS))]
-    order = doubtful[np.argsort(-np.nan_to_num(deviation[doubtful], nan=np.inf), kind="stable")]
-    return [int(i) for i in order[:CHECKS]]
+    if len(doubtful) == 0:
+        return []
+    # the worst one, and one where doubles ought to have been good enough
+    worst = doubtful[np.argmax(np.nan_to_num(deviation[doubtful], nan=np.inf))]
+    tamest = doubtful[np.argmin(np.abs(x[doubtful]))]
+    return list(dict.fromkeys((int(worst), int(tamest))))
 
 
 def _check(pair: Pair, index: int, variable: sympy.Symbol) -> Witness | None:

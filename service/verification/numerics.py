@@ -23,6 +23,7 @@ from service.verification.screening import (
     NotRealError,
     Sample,
     Values,
+    complex_values,
     dense_sample,
     real_values,
     sample,
@@ -33,9 +34,6 @@ SUSPICION: Final = 1e-7
 
 #: Points looked at more closely when they are suspicious.
 CONFIRMATIONS: Final = 8
-
-#: Points outside the real domain of a part, at which the whole may be real all the same.
-HIDDEN: Final = 12
 
 #: Points at which an agreement to 30 digits has to be seen.
 POINTS: Final = 8
@@ -234,14 +232,20 @@ class Pair:
 
     def hidden_counterexample(self) -> Witness | None:
         """As :meth:`counterexample`, where ``lhs`` is real although parts of it are not."""
-        if self.left is None:
+        if self.left is None or not self.symbols:
             return None
-        outside = np.flatnonzero(~np.isfinite(self.left))
-        if len(outside) == 0:
+        outside = ~np.isfinite(self.left)
+        if not outside.any():
             return None
-        _, first = np.unique(self._patterns()[outside], axis=0, return_index=True)
-        for index in outside[first][:HIDDEN]:
-            found = self._judge(int(index))
+        at = self.sample.columns(self.symbols)
+        left, right = (complex_values(side, at) for side in (self.lhs, self.rhs))
+        with np.errstate(all="ignore"):
+            gap = np.abs(left - right) / np.maximum(np.abs(left), np.abs(right))
+        real = outside & np.isfinite(left) & (left.imag == 0)
+        suspects = np.flatnonzero(real & ~(gap <= SUSPICION) & (left != right))
+        gap = np.where(np.isfinite(gap), gap, np.inf)
+        for index in _widest(suspects, gap):
+            found = self._judge(index)
             if found is not None:
                 return found
         return None

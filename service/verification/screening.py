@@ -139,6 +139,57 @@ def real_values(
     return np.where(np.isfinite(result), result, np.nan)
 
 
+def complex_values(expr: sympy.Basic, at: Mapping[sympy.Symbol, Values]) -> NDArray[np.complex128]:
+    """Principal values of ``expr``, shape (points,); NaN where there is none or no rule.
+
+    Real wherever the imaginary part is rounding noise. On the cuts of asin and
+    its kin the side may differ from SymPy's.
+    """
+    memo: dict[sympy.Basic, Any] = {
+        symbol: column.astype(np.complex128) for symbol, column in at.items()
+    }
+
+    def value(node: sympy.Basic) -> Any:
+        found = memo.get(node)
+        if found is None:
+            z: Any = np.asarray(compute(node), dtype=np.complex128)
+            noise = np.abs(z.imag) <= 1e-13 * np.abs(z.real)
+            # + 0.0 turns -0.0 into 0.0: the upper side of a cut is the principal one
+            z = np.where(noise, z.real + 0.0j, z) + 0.0
+            found = memo[node] = z
+        return found
+
+    def compute(node: sympy.Basic) -> Any:
+        if node is S.ImaginaryUnit:
+            return 1j
+        if node.is_Number or node.is_NumberSymbol:
+            return _number(node)
+        if node.is_Add:
+            return sum(value(arg) for arg in node.args)
+        if node.is_Mul:
+            product = value(node.args[0])
+            for arg in node.args[1:]:
+                product = product * value(arg)
+            return product
+        if node.is_Pow:
+            return np.power(value(node.base), value(node.exp))
+        if type(node) in _ANALYTIC:
+            return _RULES[type(node)](*(value(arg) for arg in node.args))
+        if isinstance(node, sympy.sign):
+            z = value(node.args[0])
+            return z / np.abs(z)
+        parts = [value(arg) for arg in node.args if not arg.is_Boolean]
+        if type(node) not in _RULES or len(parts) != len(node.args):
+            return np.nan
+        real = _RULES[type(node)](*(z.real for z in parts))
+        on_axis = np.broadcast_arrays(*(z.imag == 0 for z in parts))
+        return np.where(np.logical_and.reduce(on_axis), real, np.nan)
+
+    with np.errstate(all="ignore"):
+        count = len(next(iter(at.values())))
+        return np.broadcast_to(value(expr), (count,))
+
+
 def _number(node: sympy.Expr) -> float:
     if node is S.ComplexInfinity or node is S.NaN:
         return np.nan
@@ -197,7 +248,10 @@ def _polylog(order: Any, x: Any) -> Any:
 def _slow_polylog(order: float, x: float) -> float:
     if not abs(x) < 1:  # the series is quick inside the unit disc only
         return np.nan
-    return float(mpmath.fp.polylog(order, x).real)
+    try:
+        return float(mpmath.fp.polylog(order, x).real)
+    except ArithmeticError:
+        return np.nan
 
 
 def _positive_only(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -253,3 +307,11 @@ _RULES: Final[dict[Any, Callable[..., Any]]] = {
     sympy.Max: lambda *xs: np.maximum.reduce(np.broadcast_arrays(*xs)),
     sympy.Min: lambda *xs: np.minimum.reduce(np.broadcast_arrays(*xs)),
 }  # fmt: skip
+
+#: Functions whose rule serves complex numbers as well.
+_ANALYTIC: Final = frozenset({
+    sympy.exp, sympy.log, sympy.Abs, sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec,
+    sympy.csc, sympy.asin, sympy.acos, sympy.atan, sympy.acot, sympy.asec, sympy.acsc,
+    sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch, sympy.asinh,
+    sympy.acosh, sympy.atanh, sympy.acoth, sympy.asech, sympy.acsch, sympy.erf, sympy.gamma,
+})  # fmt: skip

@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
+
+#: Seconds after which an interruption that was swallowed comes again.
+REPEAT_S = 0.05
 
 
 class OutOfTime(BaseException):  # not an Exception: SymPy catches those broadly
@@ -19,7 +23,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     Works between Python bytecodes of the main thread; a long call into C ends
     later, and the pool's deadline covers that. Elsewhere there is no limit.
-    Limits nest: an inner one never outlasts the outer.
+    Limits nest: an inner one never outlasts the outer, and a handler inside that
+    takes the outer one for its own is soon interrupted again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -28,17 +33,27 @@ def time_limit(seconds: float) -> Iterator[None]:
     def interrupt(signum: int, frame: FrameType | None) -> None:
         raise OutOfTime
 
+    start = time.monotonic()
     left, _ = signal.getitimer(signal.ITIMER_REAL)
     if left and left <= seconds:
         yield
         return
     previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-4))
     try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-4), REPEAT_S)
         yield
     finally:
-        remaining, _ = signal.getitimer(signal.ITIMER_REAL)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _disarm()
         signal.signal(signal.SIGALRM, previous)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (seconds - remaining), 1e-4))
+            rest = left - (time.monotonic() - start)
+            signal.setitimer(signal.ITIMER_REAL, max(rest, 1e-4), REPEAT_S)
+
+
+def _disarm() -> None:
+    while True:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except OutOfTime:  # it struck on the way here
+            continue
+        return
