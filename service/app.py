@@ -11,7 +11,7 @@ from fastapi_offline import FastAPIOffline
 from service import problems, version
 from service.heat import route as heat
 from service.metrics import Metrics
-from service.middleware import BodyLimit, RequestLog
+from service.middleware import RequestBody, RequestLog
 from service.resources import open_resources
 from service.routes import differentiate, system
 from service.settings import Settings
@@ -46,6 +46,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(system.router)
     problems.install(app)
     # the last one added is the outermost
-    app.add_middleware(BodyLimit, limit=settings.body_bytes, timeout_s=settings.body_timeout_s)
+    app.add_middleware(RequestBody, limit=settings.body_bytes, timeout_s=settings.body_timeout_s)
     app.add_middleware(RequestLog, observe=metrics.observe_request)
     return app

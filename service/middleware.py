@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 
@@ -14,6 +15,9 @@ from service.problems import Problem
 from service.requestid import adopt_request_id
 
 _log = structlog.get_logger("calcert.request")
+
+#: What the log and the metrics call a request whose client went before its answer.
+CLIENT_GONE = 499
 
 #: Called once a request with its route template, method, status and seconds.
 Observer = Callable[[str, str, int, float], None]
@@ -57,6 +61,7 @@ class RequestLog:
             await problem.response()(scope, receive, tagged_send)
         finally:
             seconds = time.perf_counter() - started
+            status = status or CLIENT_GONE
             route = getattr(scope.get("route"), "path", "none")
             self.observe(route, scope["method"], status, seconds)
             _log.info(
@@ -69,10 +74,12 @@ class RequestLog:
             )
 
 
-class BodyLimit:
-    """Reads the body before the application does: 413 past a size, 408 past a time.
+class RequestBody:
+    """Reads the body before the application does, and then watches whether the client stays.
 
-    A declared length over the limit is refused without reading anything.
+    413 past ``limit`` bytes, and without reading anything when such a length is
+    declared; 408 when the body takes longer than ``timeout_s``. When the client
+    goes, what is being done for it is cancelled.
     """
 
     def __init__(self, app: ASGIApp, limit: int, timeout_s: float) -> None:
@@ -84,56 +91,81 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = Headers(scope=scope).get("content-length", "0")
-        if declared.isdecimal() and int(declared[:20]) > self.limit:
-            await self._refuse(scope, receive, send)
-            return
         try:
             async with asyncio.timeout(self.timeout_s):
-                body, gone = await self._read(receive)
+                body = await self._read(scope, receive)
         except TimeoutError:
-            problem = Problem(
-                "slow-body",
-                f"The body did not arrive within {self.timeout_s:g} s.",
-                headers={"Connection": "close"},
+            await _refuse(
+                Problem("slow-body", f"The body did not arrive within {self.timeout_s:g} s."),
+                send,
             )
-            await problem.response()(scope, receive, send)
+        except _TooLarge:
+            await _refuse(Problem("body-too-large", f"A body may have {self.limit} bytes."), send)
+        except _Gone:
             return
-        if gone:
-            return
-        if len(body) > self.limit:
-            await self._refuse(scope, receive, send)
-            return
+        else:
+            await self._serve(scope, body, receive, send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+        """The body. Holds at most a chunk more than the limit."""
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdecimal() and int(declared[:20]) > self.limit:
+            raise _TooLarge
+        chunks: list[bytes] = []
+        size = 0
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Gone
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            more = message.get("more_body", False)
+            if size > self.limit:
+                raise _TooLarge
+        return b"".join(chunks)
+
+    async def _serve(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the application until it is done or the client has gone."""
         first: Message | None = {"type": "http.request", "body": body, "more_body": False}
+        gone = asyncio.ensure_future(receive())
 
         async def replay() -> Message:
             nonlocal first
             if first is not None:
                 message, first = first, None
                 return message
-            return await receive()
+            return await asyncio.shield(gone)
 
-        await self.app(scope, replay, send)
+        application = asyncio.ensure_future(self.app(scope, replay, send))
+        try:
+            await asyncio.wait((application, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            finished = application.done()
+            gone.cancel()
+            if not finished:
+                application.cancel()
+        if finished:
+            await application
+        else:
+            with contextlib.suppress(asyncio.CancelledError):
+                await application
 
-    async def _read(self, receive: Receive) -> tuple[bytes, bool]:
-        """The body, at most a chunk longer than the limit, and whether the client has gone."""
-        chunks: list[bytes] = []
-        size = 0
-        more = True
-        while more and size <= self.limit:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return b"", True
-            chunk = message.get("body", b"")
-            chunks.append(chunk)
-            size += len(chunk)
-            more = message.get("more_body", False)
-        return b"".join(chunks), False
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = Problem(
-            "body-too-large",
-            f"A body may have {self.limit} bytes.",
-            headers={"Connection": "close"},
-        )
-        await problem.response()(scope, receive, send)
+class _TooLarge(Exception):
+    pass
+
+
+class _Gone(Exception):
+    """The client closed the connection."""
+
+
+async def _refuse(problem: Problem, send: Send) -> None:
+    """Answer without having read all of the body, so the connection cannot be used again."""
+    problem.headers["Connection"] = "close"
+    response = problem.response()
+    await response({"type": "http"}, _nothing, send)
+
+
+async def _nothing() -> Message:
+    raise AssertionError("a problem reads no body")

@@ -65,7 +65,6 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         batch_items=settings.batch_items,
         batch_tokens=settings.batch_tokens,
         queue_items=settings.queue_items,
-        warm_beams=(settings.beam,),
     )
     # grammars are built at first use, which no request should pay for
     for syntax in ("text", "latex"):

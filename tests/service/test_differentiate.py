@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import httpx
@@ -215,6 +216,19 @@ def test_killed_workers_are_replaced(service: Serving, client: httpx.Client) -> 
         os.kill(pid, signal.SIGKILL)
     answers = [ask(client, f"sin({k}*x)")["answer"] for k in range(51, 54)]
     assert [answer["text"] for answer in answers] == [f"{k}*cos({k}*x)" for k in range(51, 54)]
+
+
+def test_work_for_a_client_that_has_gone_is_dropped(service: Serving) -> None:
+    """Closing the connection frees the worker long before the deadline of the question."""
+    pool = service.app.state.resources.pool
+    dropped = pool.cancellations
+    body = {"expression": "sin(cos(tan(x)))^9/(1+x)", "order": 8, "engine": "sympy"}
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{service.url}/differentiate", json={**body, "timeout_s": 60}, timeout=1)
+    give_up = time.monotonic() + 20
+    while pool.cancellations == dropped and time.monotonic() < give_up:
+        time.sleep(0.05)
+    assert pool.cancellations == dropped + 1
 
 
 def test_two_services_share_answers_in_redis() -> None:
