@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -56,6 +56,7 @@ def export_command(
     from models.export import export
 
     run = folder or _RUNS / name
-    target = output or Path(__file__).parent / "artifacts" / name
-    export(run / "checkpoint.pt", name, target, version)
-    typer.echo(f"written to {target}")
+    artifacts = output or Path(__file__).parent / "artifacts"
+    kind: Literal["expression", "terms"] = "terms" if name == "integrate" else "expression"
+    export(run / "checkpoint.pt", name, artifacts, version, output=kind)
+    typer.echo(f"written to {artifacts / name}")

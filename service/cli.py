@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from enum import StrEnum
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -190,40 +191,36 @@ def _print_answer(found: dict[str, object], *, as_json: bool, as_latex: bool) ->
     )
 
 
-def _add_training_commands() -> None:
-    """``calcert train``, ``export`` and ``evaluate``: those of ``models.cli``, loaded when used."""
-    for name, summary in (
-        ("train", "Train a model."),
-        ("export", "Export a trained model to ONNX."),
-        ("evaluate", "Measure a model and write the tables."),
-    ):
+def _delegate(name: str, module: str, summary: str) -> None:
+    """Add the command ``name`` of another module, which is loaded when it is used."""
 
-        @app.command(
-            name,
-            help=f"{summary} Needs the train extra.",
-            context_settings={
-                "allow_extra_args": True,
-                "ignore_unknown_options": True,
-                "help_option_names": [],
-            },
-        )
-        def delegate(context: typer.Context) -> None:
-            try:
-                from models.cli import app as training
-
-                training([str(context.info_name), *context.args], prog_name="calcert")
-            except ModuleNotFoundError as error:
-                if (error.name or "").partition(".")[0] in {"calcert", "models", "service"}:
-                    raise
-                _err.print(
-                    f"`calcert {context.info_name}` needs the package {error.name}: "
-                    "pip install 'calcert[cpu,train]'",
-                    markup=False,
-                )
-                raise typer.Exit(REFUSED) from None
+    @app.command(
+        name,
+        help=f"{summary} Needs the train extra.",
+        context_settings={
+            "allow_extra_args": True,
+            "ignore_unknown_options": True,
+            "help_option_names": [],
+        },
+    )
+    def delegate(context: typer.Context) -> None:
+        try:
+            commands = import_module(module).app
+            commands([name, *context.args], prog_name="calcert")
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] in {"calcert", "models", "service"}:
+                raise
+            _err.print(
+                f"`calcert {name}` needs the package {error.name}: "
+                "pip install 'calcert[cpu,train]'",
+                markup=False,
+            )
+            raise typer.Exit(REFUSED) from None
 
 
-_add_training_commands()
+_delegate("train", "models.cli", "Train a model.")
+_delegate("export", "models.cli", "Export a trained model to ONNX.")
+_delegate("evaluate", "service.evaluation.cli", "Measure a task and write the tables.")
 
 if __name__ == "__main__":
     app()

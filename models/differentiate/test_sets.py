@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from models.differentiate.data import LONGEST_SOURCE
+from models.differentiate.rules import Labeller
 from models.differentiate.textbook import textbook
 from models.held_out import digest, is_held_out
 from models.numeric import is_finite
 from models.random_trees import Alphabet, RandomTrees
-from tokenizer.codec import encode
+from tokenizer.codec import decode, encode
 from tokenizer.tree import Tree, call, integer, symbol
 
 SPLIT = Path(__file__).with_name("test_split.txt")
@@ -30,11 +31,14 @@ def held_out(
     seen: dict[str, Tree] = {}
     while len(seen) < count:
         tree = draw(rng)
-        ids = encode(tree).ids
+        source = encode(tree)
+        ids = source.ids
         if not is_held_out(ids) or len(ids) > longest or digest(ids) in seen:
             continue
+        # sqrt(x - x) has a value and no derivative
         if tree.contains("x") and is_finite(tree, rng):
-            seen[digest(ids)] = tree
+            if is_finite(decode(Labeller(source).label(), source), rng):
+                seen[digest(ids)] = tree
     return list(seen.values())
 
 

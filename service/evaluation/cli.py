@@ -11,12 +11,20 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-app = typer.Typer(help="Measure a task and write the tables.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
+evaluate_app = typer.Typer(help="Measure a task and write the tables.", no_args_is_help=True)
+app.add_typer(evaluate_app, name="evaluate")
+
+
+@app.callback()
+def _commands() -> None:
+    """Commands that :mod:`service.cli` delegates to."""
+
 
 _ARTIFACTS = Path(__file__).parents[2] / "models" / "artifacts"
 
 
-@app.command("differentiate")
+@evaluate_app.command("differentiate")
 def differentiate_command(
     fraction: Annotated[float, typer.Option(help="Share of each set, for a quick look.")] = 1.0,
     output: Annotated[Path | None, typer.Option(help="Where the JSON goes.")] = None,
