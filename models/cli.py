@@ -7,21 +7,38 @@ from typing import Annotated, Literal
 
 import typer
 
+from models.heat import cli as heat
+
 app = typer.Typer(no_args_is_help=True)
 train_app = typer.Typer(help="Train a model; a second start resumes.", no_args_is_help=True)
+export_app = typer.Typer(
+    help="Write a trained model as ONNX graphs with a manifest.", no_args_is_help=True
+)
 app.add_typer(train_app, name="train")
+app.add_typer(export_app, name="export")
+train_app.command("heat")(heat.train)
+export_app.command("heat")(heat.export)
 
 _RUNS = Path("runs")
+_ARTIFACTS = Path(__file__).parent / "artifacts"
+
+Minutes = Annotated[float, typer.Option(help="Wall-clock minutes, all starts together.")]
+Shards = Annotated[int, typer.Option(help="Files of 20,000 examples to make first.")]
+Threads = Annotated[int, typer.Option(help="CPU threads.")]
+Device = Annotated[str, typer.Option(help="cpu or cuda.")]
+Seed = Annotated[int, typer.Option(help="Of data and weights.")]
+Version = Annotated[str, typer.Option(help="Version in the manifest.")]
+Output = Annotated[Path, typer.Option(help="Where the artifacts go.")]
 
 
 @train_app.command("differentiate")
 def train_differentiate(
-    minutes: Annotated[float, typer.Option(help="Wall-clock minutes, all starts together.")] = 60,
-    shards: Annotated[int, typer.Option(help="Files of 20,000 examples to make first.")] = 60,
     folder: Annotated[Path, typer.Option(help="Checkpoints and curves.")] = _RUNS / "differentiate",
-    threads: Annotated[int, typer.Option(help="CPU threads.")] = 2,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Of data and weights.")] = 1,
+    minutes: Minutes = 60,
+    shards: Shards = 60,
+    threads: Threads = 2,
+    device: Device = "cpu",
+    seed: Seed = 1,
 ) -> None:
     """Train the differentiation model on generated examples."""
     from models.differentiate.data import validation, write
@@ -45,18 +62,63 @@ def train_differentiate(
     )
 
 
-@app.command("export")
-def export_command(
-    name: Annotated[str, typer.Argument(help="The artifact's name: differentiate, integrate.")],
-    version: Annotated[str, typer.Option(help="Version in the manifest.")],
-    folder: Annotated[Path | None, typer.Option(help="Where the checkpoint lies.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Where the artifacts go.")] = None,
+@train_app.command("integrate")
+def train_integrate(
+    folder: Annotated[Path, typer.Option(help="Checkpoints and curves.")] = _RUNS / "integrate",
+    minutes: Minutes = 80,
+    shards: Shards = 60,
+    threads: Threads = 2,
+    device: Device = "cpu",
+    seed: Seed = 1,
 ) -> None:
-    """Write a checkpoint as ONNX graphs with a manifest."""
+    """Train the integration model on generated problems; see models.integrate.data."""
+    from models.config import INTEGRATE
+    from models.integrate.data import write
+    from models.training import Run, train
+
+    write(folder / "data", shards, 20_000, seed)
+    train(
+        Run(
+            folder=folder,
+            data=((folder / "data", 1.0),),
+            minutes=minutes,
+            validation=folder / "data" / "validation" / f"{seed:03d}.npz",
+            config=INTEGRATE,
+            # questions and labels are short: fewer tokens still make a hundred examples
+            budget=3000,
+            peak_rate=1e-3,
+            threads=threads,
+            device=device,
+            seed=seed,
+        )
+    )
+
+
+@export_app.command("differentiate")
+def export_differentiate(
+    version: Version,
+    folder: Annotated[Path, typer.Option(help="Where the checkpoint lies.")] = _RUNS
+    / "differentiate",
+    output: Output = _ARTIFACTS,
+) -> None:
+    """Export the differentiation model."""
+    _export("differentiate", folder, output, version, "expression")
+
+
+@export_app.command("integrate")
+def export_integrate(
+    version: Version,
+    folder: Annotated[Path, typer.Option(help="Where the checkpoint lies.")] = _RUNS / "integrate",
+    output: Output = _ARTIFACTS,
+) -> None:
+    """Export the integration model."""
+    _export("integrate", folder, output, version, "terms")
+
+
+def _export(
+    name: str, folder: Path, output: Path, version: str, kind: Literal["expression", "terms"]
+) -> None:
     from models.export import export
 
-    run = folder or _RUNS / name
-    artifacts = output or Path(__file__).parent / "artifacts"
-    kind: Literal["expression", "terms"] = "terms" if name == "integrate" else "expression"
-    export(run / "checkpoint.pt", name, artifacts, version, output=kind)
-    typer.echo(f"written to {artifacts / name}")
+    export(folder / "checkpoint.pt", name, output, version, output=kind)
+    typer.echo(f"written to {output / name}")

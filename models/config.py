@@ -32,3 +32,7 @@ class ModelConfig:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for a manifest or a checkpoint."""
         return asdict(self)
+
+
+#: The integration model: many families to remember, so wider and deeper.
+INTEGRATE = ModelConfig(width=224, heads=7, hidden=896, encoder_layers=5, decoder_layers=3)

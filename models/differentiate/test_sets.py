@@ -36,9 +36,9 @@ def held_out(
         if not is_held_out(ids) or len(ids) > longest or digest(ids) in seen:
             continue
         # sqrt(x - x) has a value and no derivative
-        if tree.contains("x") and is_finite(tree, rng):
-            if is_finite(decode(Labeller(source).label(), source), rng):
-                seen[digest(ids)] = tree
+        derivative = decode(Labeller(source).label(), source)
+        if tree.contains("x") and is_finite(tree, rng) and is_finite(derivative, rng):
+            seen[digest(ids)] = tree
     return list(seen.values())
 
 

@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from models.heat import cli as heat
+
 app = typer.Typer(no_args_is_help=True)
 evaluate_app = typer.Typer(help="Measure a task and write the tables.", no_args_is_help=True)
 app.add_typer(evaluate_app, name="evaluate")
@@ -20,6 +22,8 @@ app.add_typer(evaluate_app, name="evaluate")
 def _commands() -> None:
     """Commands that :mod:`service.cli` delegates to."""
 
+
+evaluate_app.command("heat")(heat.evaluate)
 
 _ARTIFACTS = Path(__file__).parents[2] / "models" / "artifacts"
 
