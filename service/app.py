@@ -13,7 +13,7 @@ from service.heat import route as heat
 from service.metrics import Metrics
 from service.middleware import RequestBody, RequestLog
 from service.resources import open_resources
-from service.routes import differentiate, system
+from service.routes import differentiate, integrate, system
 from service.settings import Settings
 
 _DESCRIPTION = """\
@@ -42,6 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.include_router(differentiate.router)
+    app.include_router(integrate.router)
     app.include_router(heat.router)
     app.include_router(system.router)
     problems.install(app)

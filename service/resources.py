@@ -53,7 +53,11 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
     pool = WorkerPool(
         settings.workers,
         memory_mib=settings.worker_memory_mb,
-        preload=("service.verification.derivative", "service.heat.warmup"),
+        preload=(
+            "service.verification.derivative",
+            "service.integration.warmup",
+            "service.heat.warmup",
+        ),
     )
     heat = HeatModel.find(
         settings.artifacts, device=settings.device, threads=settings.threads

@@ -71,11 +71,8 @@ def _mend_tangent(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Sy
         jump = -jump
     if jump == 0:
         return antiderivative
-    rising = angle.diff(x).is_positive
-    if rising is None:
-        return antiderivative
     step = sympy.floor((angle if cotangent else angle + S.Pi / 2) / S.Pi)
-    return antiderivative + (jump if rising else jump) * step
+    return antiderivative + jump * step
 
 
 def _finite(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr) -> bool:
@@ -84,7 +81,7 @@ def _finite(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr) -> bool:
 
 
 def _limit(e: sympy.Expr, t: sympy.Symbol, to: sympy.Expr) -> sympy.Expr | None:
-    """The limit of a sum whose parts are atan of rational functions, as those of half angles are."""
+    """The limit of a sum of rational functions, and of their arctangents and logarithms."""
     total = S.Zero
     for part in sympy.Add.make_args(e):
         coefficient, rest = part.as_independent(t, as_Add=False)

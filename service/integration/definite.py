@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 import mpmath
@@ -40,9 +41,10 @@ class Definite:
     """The value of a definite integral, or as much of it as could be found.
 
     ``tree`` is the exact value (±oo for an integral that diverges to it, None where
-    nothing exact was verified), ``value`` its 15 digits or those of quadrature with
-    ``error`` as the estimate (``number`` has all digits of quadrature), ``principal_value`` that of a divergent integral which has
-    one. ``cases`` says what happens under other conditions on the parameters.
+    nothing exact was verified). ``value`` is its 15 digits, or those of quadrature with
+    ``error`` as the estimate; ``number`` has all digits of quadrature.
+    ``principal_value`` is that of a divergent integral which has one, ``cases`` what
+    happens under other conditions on the parameters.
     """
 
     convergence: Convergence | None
@@ -346,9 +348,9 @@ def _integrate_piece(
         return f * x, True
     tree = from_sympy(f)
     rest = deadline - time.monotonic()
-    found = solve_by_rules(tree, x.name, min(1.5, rest / 3))
+    found = solve_by_rules(tree, x.name, True, min(1.5, rest / 3))
     if found is None and rest > 0.5:
-        found = solve_by_sympy(tree, x.name, min(3.0, rest / 3))
+        found = solve_by_sympy(tree, x.name, True, min(3.0, rest / 3))
     return None if found is None else (to_sympy(found.tree), found.status == "proved")
 
 
@@ -450,7 +452,7 @@ def _principal_value(
                 if value is None or value.is_infinite:
                     return None
                 total += weight * value
-    for left, right in zip(split[:-1], split[1:], strict=True):
+    for left, right in pairwise(split):
         if left.upper in sides:
             difference = left.function.subs(x, left.upper - distance) - right.function.subs(
                 x, left.upper + distance
@@ -466,7 +468,7 @@ def _limit_at_zero(e: sympy.Expr, distance: sympy.Symbol) -> sympy.Expr | None:
     try:
         with time_limit(2.0):
             value = sympy.limit(e, distance, 0, "+")
-    except (OutOfTime, Exception):  # noqa: S110 - SymPy raises whatever it likes
+    except (OutOfTime, Exception):  # SymPy raises whatever it likes
         return None
     return value if value.is_finite and not value.has(sympy.Limit) else None
 
@@ -502,7 +504,7 @@ def _quadrature(
         mirrored = from_sympy(f.subs(x, -x))
         total = _plus(total, oscillating_tail(mirrored, x.name, -start, frequency, until))
     inner = [p for p in (a, b, *seen.points) if p.is_finite and start < p < end]
-    inner = sorted(dict.fromkeys(inner), key=lambda p: float(p))
+    inner = sorted(dict.fromkeys(inner), key=float)
     return _plus(total, quadrature(integrand, x.name, start, end, inner, until))
 
 
@@ -540,6 +542,6 @@ def _by_sympy(
         with time_limit(rest):
             value = sympy.integrate(f, (x, a, b))
             from_sympy(value)
-    except (OutOfTime, ConversionError, Exception):  # noqa: S110 - SymPy raises whatever it likes
+    except (OutOfTime, ConversionError, Exception):  # SymPy raises whatever it likes
         return None
     return None if value.has(sympy.Integral, S.NaN) or value.free_symbols else value

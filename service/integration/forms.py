@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-
 import sympy
 from sympy import S
+from sympy.simplify.fu import TR8
 
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.tree import Tree
@@ -105,8 +105,6 @@ def _partial_fractions(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
 
 def _linear_trigonometry(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
     """Products and powers of sin and cos as sums."""
-    from sympy.simplify.fu import TR8
-
     return TR8(sympy.expand(f))
 
 

@@ -125,7 +125,7 @@ def _by_sympy(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int) -> s
                 value = sympy.limit(turned, mark, S.Infinity)
             else:
                 value = sympy.limit(e, x, point, "+" if side > 0 else "-")
-    except (OutOfTime, Exception):  # noqa: S110 - SymPy raises whatever it likes
+    except (OutOfTime, Exception):  # SymPy raises whatever it likes
         return None
     if value.has(sympy.Limit, S.NaN, sympy.AccumBounds, S.ComplexInfinity, mark):
         return None
@@ -149,7 +149,7 @@ def agrees(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int, value: 
             if not near.is_finite():
                 return False
             if value in (S.Infinity, S.NegativeInfinity):
-                if not (near.real > 1) == (value is S.Infinity) or abs(near) < 1:
+                if (near.real > 1) != (value is S.Infinity) or abs(near) < 1:
                     return False
                 continue
             gap = abs(near - ball(value))

@@ -155,7 +155,7 @@ def _formula(
             try:
                 with time_limit(3.0):
                     value = sympy.limit(signed, x, at, "-" if weight > 0 else "+")
-            except (OutOfTime, Exception):  # noqa: S110 - SymPy raises whatever it likes
+            except (OutOfTime, Exception):  # SymPy raises whatever it likes
                 return None
         total += weight * value
     if total.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity, sympy.Limit):
@@ -259,14 +259,12 @@ def _needed(holds: list[Signs], tried: list[Signs], names: list[sympy.Symbol]) -
     """The parameters whose sign decides whether the formula holds."""
     if len(holds) == len(tried):
         return []
-    return [
-        i
-        for i in range(len(names))
-        if any(
-            s[:i] + (-s[i],) + s[i + 1 :] in tried and s[:i] + (-s[i],) + s[i + 1 :] not in holds
-            for s in holds
-        )
-    ]
+
+    def turned(signs: Signs, i: int) -> Signs:
+        return (*signs[:i], -signs[i], *signs[i + 1 :])
+
+    failed = set(tried) - set(holds)
+    return [i for i in range(len(names)) if any(turned(s, i) in failed for s in holds)]
 
 
 def _describe(signs: Signs, names: list[sympy.Symbol], only: list[int]) -> str:
@@ -282,7 +280,7 @@ def _principal_value(
     names: list[sympy.Symbol],
 ) -> sympy.Expr | None:
     """F(b) - F(a), if it is the principal value at sample parameters."""
-    formula = sympy.simplify((big.subs(x, b) - big.subs(x, a)))
+    formula = sympy.simplify(big.subs(x, b) - big.subs(x, a))
     if formula.has(S.NaN, S.ComplexInfinity, S.Infinity):
         return None
     for turn in range(SAMPLES):
@@ -317,7 +315,7 @@ def _with_cases(
         rest = deadline - time.monotonic()
         try:
             trees = [from_sympy(e) for e in special]
-            inner = solve_by_rules(trees[0], x.name, min(1.0, rest / 2))
+            inner = solve_by_rules(trees[0], x.name, True, min(1.0, rest / 2))
             args = (inner.tree if inner else None, bool(inner and inner.status == "proved"))
             solve = (
                 solve_parametric if any(e.free_symbols - {x} for e in special) else solve_definite

@@ -1,8 +1,9 @@
-"""Functions without cases: |u|, sign(u), Max, Piecewise, floor replaced by what they are on a piece."""
+"""Functions without cases: |u|, sign(u), Max, Piecewise, floor as they are on one piece."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import sympy
 from sympy import S
@@ -125,7 +126,7 @@ def inner_point(lower: sympy.Expr, upper: sympy.Expr) -> sympy.Rational:
 def pieces(e: sympy.Expr, x: sympy.Symbol, bounds: list[sympy.Expr]) -> list[Piece]:
     """``e`` on each interval between neighbours of ``bounds``."""
     found = []
-    for lower, upper in zip(bounds[:-1], bounds[1:], strict=True):
+    for lower, upper in pairwise(bounds):
         inside = inner_point(lower, upper)
         found.append(Piece(lower, upper, inside, on_piece(e, x, inside)))
     return found

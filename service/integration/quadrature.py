@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 import mpmath
@@ -175,7 +176,7 @@ def quadrature(
     saved = ctx.prec
     total, error = acb(0), arb(0)
     try:
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True):
+        for a, b in pairwise(bounds):
             for end, length, kinds, sign in _halves(a, b):
                 value, estimate = _best(f, end, length, kinds, deadline)
                 total += value * sign

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import sympy
+from sympy.integrals.heurisch import heurisch
+from sympy.integrals.manualintegrate import manualintegrate
 
 from service.integration import guess, nonelementary
 from service.integration.answers import Antiderivative, SpecialCase, present, with_cases
@@ -37,10 +39,13 @@ def solve_from_hypotheses(
     integrand: Tree,
     variable: str,
     hypotheses: Sequence[Sequence[Term]],
+    real: bool,
     deadline_s: float,
-    real: bool = True,
 ) -> Outcome:
-    """The first hypothesis that completes to a proved antiderivative, then all of them pooled."""
+    """The first hypothesis that completes to a proved antiderivative, then all of them pooled.
+
+    ``real`` asks for an answer that is real wherever the integrand is.
+    """
     deadline = time.monotonic() + deadline_s
     pooled: list[Term] = []
     tried = 0
@@ -59,7 +64,7 @@ def solve_from_hypotheses(
 
 
 def solve_by_rules(
-    integrand: Tree, variable: str, deadline_s: float, real: bool = True
+    integrand: Tree, variable: str, real: bool, deadline_s: float
 ) -> Antiderivative | None:
     """By the guessed ansatz, then with non-elementary functions added to it."""
     deadline = time.monotonic() + deadline_s
@@ -79,7 +84,7 @@ def solve_by_rules(
 
 
 def solve_by_sympy(
-    integrand: Tree, variable: str, deadline_s: float, real: bool = True
+    integrand: Tree, variable: str, real: bool, deadline_s: float
 ) -> Antiderivative | None:
     """By SymPy's integrators, the quick ones first, each with a share of the time."""
     deadline = time.monotonic() + deadline_s
@@ -123,7 +128,7 @@ def _with_cases(
             special = from_sympy(f)
         except (ConversionError, RecursionError):
             continue
-        found = solve_by_rules(special, variable, rest)
+        found = solve_by_rules(special, variable, True, rest)
         if found is not None:
             cases.append(SpecialCase(f"{name} = {to_sympy(value)}", found.tree))
     return with_cases(answer, cases)
@@ -133,8 +138,6 @@ Integrator = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr]
 
 
 def _manual(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
-    from sympy.integrals.manualintegrate import manualintegrate
-
     return manualintegrate(f, x)
 
 
@@ -147,8 +150,6 @@ def _general(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
 
 
 def _heuristic(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
-    from sympy.integrals.heurisch import heurisch
-
     return heurisch(f, x) or sympy.Integral(f, x)
 
 
@@ -171,7 +172,7 @@ def _attempt(
         try:
             with time_limit(seconds / len(forms)):
                 answer = integrator(form, x)
-        except (OutOfTime, Exception):  # noqa: S112, BLE001 - SymPy raises whatever it likes
+        except (OutOfTime, Exception):  # noqa: S112 - SymPy raises whatever it likes
             continue
         answer = _generic(answer)
         if not answer.has(sympy.Integral, sympy.RootSum, sympy.S.NaN, sympy.zoo):

@@ -19,7 +19,7 @@ def warm_up() -> None:
         call("mul", x, call("exp", x)),
         call("sqrt", call("add", integer(1), call("pow", x, integer(2)))),
     ):
-        found = solve_by_rules(integrand, "x", 30)
+        found = solve_by_rules(integrand, "x", True, 30.0)
         if found is not None:
             args = (integer(0), integer(1), found.tree, True, False, 30.0)
             solve_definite(integrand, "x", *args)

@@ -1,0 +1,50 @@
+"""The functions that a worker process is asked to run; the deadline is the last argument."""
+
+from __future__ import annotations
+
+from service.integration.definite import solve_definite
+from service.integration.forms import Form, forms, split
+from service.integration.forms import without_imaginary_unit as _without_imaginary_unit
+from service.integration.parametric import solve_parametric
+from service.integration.search import solve_by_rules, solve_by_sympy, solve_from_hypotheses
+from service.verification.timing import OutOfTime, time_limit
+from tokenizer.tree import Tree
+
+__all__ = [
+    "other_forms",
+    "parts",
+    "solve_by_rules",
+    "solve_by_sympy",
+    "solve_definite",
+    "solve_from_hypotheses",
+    "solve_parametric",
+    "without_imaginary_unit",
+]
+
+
+def other_forms(integrand: Tree, variable: str, deadline_s: float) -> list[Form]:
+    """Forms of the integrand other than the given one; none when there is no time."""
+    try:
+        with time_limit(min(1.0, deadline_s)):
+            return forms(integrand, variable)[1:]
+    except OutOfTime:
+        return []
+
+
+def parts(integrand: Tree, variable: str, deadline_s: float) -> list[Form]:
+    """The terms of a sum, as questions of their own; none when it is no sum."""
+    try:
+        with time_limit(min(1.0, deadline_s)):
+            terms = split(integrand, variable)
+    except OutOfTime:
+        return []
+    return [Form("term", term) for term in terms] if len(terms) > 1 else []
+
+
+def without_imaginary_unit(integrand: Tree, deadline_s: float) -> Tree:
+    """The integrand without I where circular functions remove it."""
+    try:
+        with time_limit(min(1.0, deadline_s)):
+            return _without_imaginary_unit(integrand)
+    except OutOfTime:
+        return integrand

@@ -1,0 +1,99 @@
+"""Hypotheses of the integration model, from its tokens to terms of the integrand asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from service.engine import DeadlineExceeded, InputTooLong, QueueFull
+from service.integration.forms import Form
+from service.problems import Problem
+from service.resources import Resources
+from service.solvers.answer import NoAnswer
+from service.stopwatch import Stopwatch
+from tokenizer.ansatz import Term
+from tokenizer.codec import Malformed, Unencodable, decode_terms, encode
+from tokenizer.normalise import VARIABLE
+from tokenizer.tree import Tree, call
+
+MODEL = "integrate"
+
+#: A term larger than this is not worth a verifier's time; references can make one huge.
+LARGEST_TERM = 600
+
+
+async def hypotheses(
+    forms: Sequence[Form], beam: int, resources: Resources, watch: Stopwatch, give_up: float
+) -> list[tuple[Term, ...]]:
+    """Ansätze for the integrand that ``forms`` are forms of, the likeliest first.
+
+    The forms share the model's batches. Raises :class:`NoAnswer` when the model cannot
+    read the first form, and :class:`Problem` when too much is waiting.
+    """
+    answers = await asyncio.gather(
+        *(_of_form(form, beam, resources, watch, give_up) for form in forms),
+        return_exceptions=True,
+    )
+    found: dict[tuple[Term, ...], None] = {}
+    for place, answer in enumerate(answers):
+        if isinstance(answer, Problem) or (isinstance(answer, NoAnswer) and place == 0):
+            raise answer
+        if isinstance(answer, BaseException) and not isinstance(answer, NoAnswer):
+            raise answer
+    lists = [answer for answer in answers if not isinstance(answer, BaseException)]
+    for rank in range(max(map(len, lists), default=0)):
+        for one in lists:
+            if rank < len(one):
+                found[one[rank]] = None
+    return list(found)
+
+
+async def _of_form(
+    form: Form, beam: int, resources: Resources, watch: Stopwatch, give_up: float
+) -> list[tuple[Term, ...]]:
+    try:
+        source = encode(form.tree)
+    except Unencodable as error:
+        raise NoAnswer("unknown_to_model", str(error)) from None
+    try:
+        generation = await resources.engine.generate(
+            model=MODEL, source=source, beam=beam, deadline=give_up
+        )
+    except QueueFull:
+        raise Problem(
+            "queue-full",
+            "As many questions as may wait for the model are waiting.",
+            headers={"Retry-After": "1"},
+        ) from None
+    except DeadlineExceeded:
+        raise NoAnswer("model_deadline", "the model did not finish in time") from None
+    except InputTooLong:
+        raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
+    watch.add("queue", generation.queue_ms)
+    watch.add("model", generation.model_ms)
+    found = []
+    for hypothesis in generation.hypotheses:
+        try:
+            pairs = decode_terms(hypothesis.tokens, source)
+        except Malformed:
+            continue
+        terms = tuple(
+            Term(_in_x(tree, form), degree) for tree, degree in pairs if tree.size <= LARGEST_TERM
+        )
+        if terms:
+            found.append(terms)
+    return found
+
+
+def _in_x(tree: Tree, form: Form) -> Tree:
+    """A term of a scaled form with u written in x: u = (x - shift)/scale."""
+    if form.scale is None or form.shift is None:
+        return tree
+    scale, shift = form.scale, form.shift
+
+    def change(leaf: Tree) -> Tree:
+        if leaf.head == "symbol" and leaf.value == VARIABLE:
+            return call("div", call("sub", leaf, shift), scale)
+        return leaf
+
+    return tree.map_leaves(change)

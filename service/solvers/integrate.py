@@ -1,0 +1,572 @@
+"""From a request for an integral to one that was verified.
+
+The model proposes the form of an antiderivative; a worker completes it by linear
+algebra and proves it. While nothing is proved the search widens: a wider beam, other
+forms of the integrand, its terms one by one, all in one pool of terms. What the model
+does not find, guessed ansätze and SymPy's integrators may; their answers pass the same
+proof. A definite integral is taken from the antiderivative and checked by quadrature.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from service.cache import question_key, tree_from_json, tree_to_json
+from service.integration import tasks
+from service.integration.answers import Antiderivative
+from service.integration.definite import Definite
+from service.integration.forms import Form
+from service.problems import Problem
+from service.resources import Resources
+from service.schemas import Formula, ModelName, Verification
+from service.solvers.answer import NoAnswer, milliseconds, timing
+from service.solvers.hypotheses import MODEL, hypotheses
+from service.solvers.integrate_schema import (
+    Case,
+    IntegralSolved,
+    IntegralUnsolved,
+    IntegrateRequest,
+    Search,
+    UnderstoodIntegral,
+)
+from service.solvers.question import choose_variable, formula, read
+from service.solvers.worker import in_worker
+from service.stopwatch import Stopwatch
+from tokenizer.normalise import VARIABLE, Normalised, normalise, rename
+from tokenizer.parse import parse
+from tokenizer.tree import Tree, call, constant, symbol
+
+TASK: Final = "integrate"
+
+#: Part of the cache key: raise it when the meaning of an answer changes.
+API_VERSION: Final = 1
+
+#: Part of the time left that the model may use up when others could still answer.
+MODEL_SHARE: Final = 0.6
+#: Part of the time of a definite integral that the search for an antiderivative may use.
+ANTIDERIVATIVE_SHARE: Final = 0.5
+#: Seconds that the guessed ansätze may take.
+RULES_S: Final = 2.0
+
+#: Heads that split an integrand into cases; a definite integral takes them piece by piece.
+CASES: Final = frozenset(
+    {"Abs", "sign", "Heaviside", "Max", "Min", "Piecewise", "floor", "ceiling"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """``lower`` and ``upper`` are both None for an indefinite integral."""
+
+    integrand: Tree
+    variable: str
+    lower: Tree | None
+    upper: Tree | None
+
+
+@dataclass(slots=True)
+class Found:
+    """An answer in normalised names, as the cache keeps it.
+
+    ``tree`` is the antiderivative or the value; ``cases`` are (condition, Tree or None,
+    note).
+    """
+
+    tree: Tree | None
+    source: Literal["model", "sympy"]
+    verification: dict[str, Any]
+    hypotheses: int
+    rounds: int
+    model: dict[str, str] | None = None
+    value: str | None = None
+    convergence: Literal["proper", "improper", "divergent"] | None = None
+    principal_value: Tree | None = None
+    functions: list[str] = field(default_factory=list)
+    cases: list[tuple[str, Tree | None, str]] = field(default_factory=list)
+
+    def to_bytes(self) -> bytes:
+        kept = {name: getattr(self, name) for name in _PLAIN}
+        for name in ("tree", "principal_value"):
+            tree = getattr(self, name)
+            kept[name] = None if tree is None else tree_to_json(tree)
+        kept["cases"] = [
+            [condition, None if tree is None else tree_to_json(tree), note]
+            for condition, tree, note in self.cases
+        ]
+        return json.dumps(kept).encode()
+
+    @classmethod
+    def from_bytes(cls, value: bytes) -> Found:
+        """What :meth:`to_bytes` wrote. Raises ``ValueError`` for anything else."""
+        try:
+            kept = json.loads(value)
+            for name in ("tree", "principal_value"):
+                kept[name] = None if kept[name] is None else tree_from_json(kept[name])
+            kept["cases"] = [
+                (condition, None if tree is None else tree_from_json(tree), note)
+                for condition, tree, note in kept["cases"]
+            ]
+            return cls(**kept)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("not an answer") from error
+
+
+_PLAIN: Final = (
+    "source", "verification", "hypotheses", "rounds", "model", "value", "convergence", "functions",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Effort:
+    """What the search has done so far."""
+
+    hypotheses: int = 0
+    rounds: int = 0
+
+
+class Unverified(NoAnswer):
+    """No closed form; ``definite`` is what quadrature found."""
+
+    def __init__(self, message: str, definite: Definite | None = None) -> None:
+        super().__init__("not_verified", message)
+        self.definite = definite
+
+
+async def integrate(
+    request: IntegrateRequest, resources: Resources
+) -> IntegralSolved | IntegralUnsolved:
+    """The integral that ``request`` asks for, if it can be verified in time.
+
+    Raises ``ParseError`` for an expression that cannot be read and
+    :class:`Problem` for a question that cannot be answered or is one too many.
+    """
+    settings = resources.settings
+    timeout_s = min(request.timeout_s or settings.timeout_default_s, settings.timeout_max_s)
+    watch = Stopwatch(timeout_s)
+    with watch.stage("parse"):
+        question = understand(request)
+        echo = _echo(question)
+        normalised = _normalise(question)
+    info = resources.engine.models.get(MODEL)
+    model = ModelName(name=info.name, version=info.version) if info else None
+    key = question_key(
+        TASK,
+        normalised.tree,
+        api=API_VERSION,
+        model=model and model.version,
+        engine=request.engine,
+        domain=request.domain,
+        beam=request.beam,
+    )
+    effort = Effort()
+    found = await _recall(key, resources)
+    cached = found is not None
+    if found is None:
+        try:
+            found = await _answer(normalised.tree, request, resources, watch, effort)
+        except NoAnswer as error:
+            resources.metrics.answers.labels(TASK, "unsolved", "none").inc()
+            definite = error.definite if isinstance(error, Unverified) else None
+            return IntegralUnsolved(
+                input=echo,
+                value=_number(definite.value if definite else None),
+                error_estimate=definite.error if definite else None,
+                convergence=definite.convergence if definite else None,
+                reason=str(error),
+                search=Search(hypotheses=effort.hypotheses, rounds=effort.rounds),
+                model=model if request.engine != "sympy" else None,
+                timing_ms=timing(watch),
+            )
+        await resources.cache.put(key, found.to_bytes())
+    _count(resources, watch, found)
+    return _solved(echo, found, normalised, cached, watch)
+
+
+def understand(request: IntegrateRequest) -> Question:
+    """Parse, choose the variable and the bounds. Raises ``ParseError`` and :class:`Problem`."""
+    tree, named = read(request.expression, request.variable, request.format)
+    if tree.head == "derivative":
+        raise Problem("wrong-task", "This is a derivative.", hint="Send it to POST /differentiate.")
+    lower, upper = (_bound(text, named) for text in (request.lower, request.upper))
+    if tree.head == "integral":
+        integrand, by, *bounds = tree.args
+        variable = str(by.value)
+        if named is not None and named != variable:
+            raise Problem(
+                "contradiction",
+                f"The expression is an integral over {variable}, the field `variable` says "
+                f"{named}.",
+            )
+        if bounds and (lower, upper) not in ((None, None), tuple(bounds)):
+            raise Problem("contradiction", "The expression has bounds, and the fields say others.")
+        if bounds:
+            lower, upper = bounds
+    else:
+        integrand = tree
+        variable = named if named is not None else choose_variable(tree)
+    if (lower is None) != (upper is None):
+        missing = "lower" if lower is None else "upper"
+        raise Problem(
+            "missing-bound",
+            f"A definite integral has two bounds; `{missing}` is missing.",
+            status=422,
+            title="A bound is missing",
+        )
+    if any(node.head == "constant" and node.value == "oo" for node in integrand.preorder()):
+        raise Problem("undefined-expression", "Infinity is not a number that a function can use.")
+    return Question(integrand, variable, lower, upper)
+
+
+def _bound(text: str | None, variable: str | None) -> Tree | None:
+    if text is None:
+        return None
+    tree = parse(text, variables=(variable,) if variable else ())
+    if tree.head in ("integral", "derivative"):
+        raise Problem("wrong-task", "A bound is an expression, not a question.")
+    infinite = [n for n in tree.preorder() if n.head == "constant" and n.value == "oo"]
+    if infinite and tree not in (constant("oo"), call("neg", constant("oo"))):
+        raise Problem("undefined-expression", "A bound is a number, an expression, oo or -oo.")
+    return tree
+
+
+def _echo(question: Question) -> UnderstoodIntegral:
+    shown = formula(question.integrand)
+    return UnderstoodIntegral(
+        text=shown.text,
+        latex=shown.latex,
+        variable=question.variable,
+        lower=question.lower and formula(question.lower),
+        upper=question.upper and formula(question.upper),
+    )
+
+
+def _normalise(question: Question) -> Normalised:
+    """The question as one ``integral`` Tree in standard names.
+
+    The variable is bound inside: a bound may use its name for something else.
+    """
+    if question.lower is None or question.upper is None:
+        tree = call("integral", question.integrand, symbol(question.variable))
+        return normalise(tree, question.variable)
+    outside = {*question.lower.symbols(), *question.upper.symbols()}
+    variable = question.variable
+    integrand = question.integrand
+    if variable in outside:
+        variable = next(
+            name
+            for name in (f"{question.variable}_{'i' * k}" for k in range(1, 99))
+            if name not in outside and not integrand.contains(name)
+        )
+        integrand = rename(integrand, {question.variable: variable})
+    tree = call("integral", integrand, symbol(variable), question.lower, question.upper)
+    return normalise(tree, variable)
+
+
+async def _recall(key: str, resources: Resources) -> Found | None:
+    value = await resources.cache.get(key)
+    if value is not None:
+        try:
+            found = Found.from_bytes(value)
+        except ValueError:  # somebody else's value under our key
+            resources.metrics.cache.labels("error").inc()
+        else:
+            resources.metrics.cache.labels("hit").inc()
+            return found
+    resources.metrics.cache.labels("miss").inc()
+    return None
+
+
+# --- the search -----------------------------------------------------------------
+
+
+async def _answer(
+    tree: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+) -> Found:
+    """Raises :class:`NoAnswer`, and :class:`Problem` when too much is waiting."""
+    integrand, _, *bounds = tree.args
+    integrand = await _prepared(integrand, resources, watch)
+    if not bounds:
+        antiderivative, source = await _antiderivative(
+            integrand, request, resources, watch, effort, watch.deadline
+        )
+        return _indefinite(antiderivative, source, resources, effort)
+    return await _definite(integrand, bounds[0], bounds[1], request, resources, watch, effort)
+
+
+async def _prepared(integrand: Tree, resources: Resources, watch: Stopwatch) -> Tree:
+    if any(node.head == "constant" and node.value == "I" for node in integrand.preorder()):
+        with watch.stage("verify"):
+            return await in_worker(
+                resources, watch.remaining_s, tasks.without_imaginary_unit, integrand
+            )
+    return integrand
+
+
+async def _antiderivative(
+    integrand: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    deadline: float,
+) -> tuple[Antiderivative, Literal["model", "sympy"]]:
+    real = request.domain == "real"
+    failure = NoAnswer("not_verified", "no antiderivative could be verified in time")
+    if request.engine != "sympy":
+        share = 1.0 if request.engine == "model" else MODEL_SHARE
+        give_up = deadline - (1 - share) * (deadline - time.monotonic())
+        try:
+            found = await _by_model(integrand, real, request, resources, watch, effort, give_up)
+            return found, "model"
+        except NoAnswer as error:
+            if request.engine == "model":
+                raise
+            resources.metrics.fallbacks.labels(TASK, error.code).inc()
+    with watch.stage("fallback"):
+        for worker, seconds in ((tasks.solve_by_rules, RULES_S), (tasks.solve_by_sympy, 1e9)):
+            rest = min(seconds, deadline - time.monotonic())
+            try:
+                answer = await in_worker(resources, rest, worker, integrand, VARIABLE, real)
+            except NoAnswer as error:
+                failure = error
+                continue
+            if answer is not None:
+                return answer, "sympy"
+    raise failure
+
+
+async def _by_model(
+    integrand: Tree,
+    real: bool,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    give_up: float,
+) -> Antiderivative:
+    """Rounds of ever wider search. Raises :class:`NoAnswer`."""
+    info = resources.engine.models.get(MODEL)
+    if info is None:
+        raise NoAnswer("no_model", "no model for this task is installed")
+    limit = info.limits["beam"]
+    first = min(request.beam or resources.settings.beam, limit)
+    given = [Form("as given", integrand)]
+    seen: dict[tuple[Any, ...], None] = {}
+    for round_number in range(3):
+        if time.monotonic() > give_up:
+            break
+        if round_number == 2:
+            # the terms of a sum one by one: their terms pool to those of the sum
+            forms = await _listed(tasks.parts, integrand, resources, watch, give_up)
+        elif round_number == 1:
+            forms = await _listed(tasks.other_forms, integrand, resources, watch, give_up)
+            forms = [*given, *forms]
+        else:
+            forms = given
+        if not forms:
+            continue
+        beam = first if round_number == 0 else limit
+        effort.rounds += 1
+        new = await hypotheses(forms, beam, resources, watch, give_up)
+        new = [h for h in new if h not in seen]
+        seen.update(dict.fromkeys(new))
+        if not new:
+            continue
+        with watch.stage("verify"):
+            outcome = await in_worker(
+                resources,
+                give_up - time.monotonic(),
+                tasks.solve_from_hypotheses,
+                integrand,
+                VARIABLE,
+                new if round_number == 0 else [*new, *(h for h in seen if h not in new)],
+                real,
+            )
+        effort.hypotheses = len(seen) if outcome.found is None else effort.hypotheses + len(new)
+        if outcome.found is not None:
+            return outcome.found
+    raise NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
+
+
+async def _listed(
+    worker: Any, integrand: Tree, resources: Resources, watch: Stopwatch, give_up: float
+) -> list[Form]:
+    with watch.stage("verify"):
+        forms: list[Form] = await in_worker(
+            resources, give_up - time.monotonic(), worker, integrand, VARIABLE
+        )
+        return forms
+
+
+async def _definite(
+    integrand: Tree,
+    lower: Tree,
+    upper: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+) -> Found:
+    antiderivative: Antiderivative | None = None
+    source: Literal["model", "sympy"] = "sympy"
+    parametric = bool({*integrand.symbols(), *lower.symbols(), *upper.symbols()} - {VARIABLE})
+    by_pieces = any(node.head in CASES for node in integrand.preorder())
+    if parametric or not by_pieces or request.engine == "model":
+        give_up = time.monotonic() + ANTIDERIVATIVE_SHARE * watch.remaining_s
+        try:
+            antiderivative, source = await _antiderivative(
+                integrand, request, resources, watch, effort, give_up
+            )
+        except NoAnswer:
+            if request.engine == "model" and request.engine not in resources.engine.models:
+                source = "model"
+    fallback = request.engine != "model"
+    stage = "verify" if antiderivative is not None else "fallback"
+    with watch.stage(stage):
+        definite: Definite = await in_worker(
+            resources,
+            watch.remaining_s,
+            tasks.solve_parametric if parametric else tasks.solve_definite,
+            integrand,
+            VARIABLE,
+            lower,
+            upper,
+            antiderivative.tree if antiderivative else None,
+            antiderivative is not None and antiderivative.status == "proved",
+            fallback,
+        )
+    if definite.status is None:
+        raise Unverified(_reason(definite), definite)
+    if definite.source != "antiderivative" or by_pieces:
+        source = (
+            "sympy" if antiderivative is None or definite.source != "antiderivative" else source
+        )
+    return Found(
+        tree=definite.tree,
+        source=source,
+        verification=_verification(definite.status, definite.method, definite.elapsed_ms, definite),
+        hypotheses=effort.hypotheses,
+        rounds=effort.rounds,
+        model=_model_of(source, resources),
+        value=definite.value,
+        convergence=definite.convergence,
+        principal_value=definite.principal_value,
+        functions=list(definite.functions),
+        cases=list(definite.cases),
+    )
+
+
+def _reason(definite: Definite) -> str:
+    if definite.value is not None:
+        return "no closed form could be verified in time; the value is by quadrature"
+    return definite.method or "no value could be verified in time"
+
+
+def _verification(
+    status: str, method: str, elapsed_ms: float, answer: Definite | Antiderivative
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "method": method,
+        "elapsed_ms": milliseconds(elapsed_ms),
+        "assumptions": list(answer.assumptions),
+    }
+
+
+def _model_of(source: str, resources: Resources) -> dict[str, str] | None:
+    info = resources.engine.models.get(MODEL)
+    return {"name": info.name, "version": info.version} if info and source == "model" else None
+
+
+def _indefinite(
+    answer: Antiderivative,
+    source: Literal["model", "sympy"],
+    resources: Resources,
+    effort: Effort,
+) -> Found:
+    return Found(
+        tree=answer.tree,
+        source=source,
+        verification=_verification(answer.status, answer.method, answer.elapsed_ms, answer),
+        hypotheses=effort.hypotheses,
+        rounds=effort.rounds,
+        model=_model_of(source, resources),
+        functions=list(answer.functions),
+        cases=[(case.condition, case.tree, "") for case in answer.cases],
+    )
+
+
+# --- the response ---------------------------------------------------------------
+
+
+def _count(resources: Resources, watch: Stopwatch, found: Found) -> None:
+    metrics = resources.metrics
+    metrics.answers.labels(TASK, "solved", found.source).inc()
+    metrics.verifications.labels(TASK, found.verification["status"]).inc()
+    for stage, ms in watch.ms.items():
+        if ms:
+            metrics.stage_seconds.labels(TASK, stage).observe(ms / 1000)
+
+
+def _number(value: str | None) -> float | str | None:
+    """A real number as a number, anything else as text."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return number if abs(number) < float("inf") else value
+
+
+def _restored(text: str, names: Mapping[str, str]) -> str:
+    """Text about the normalised question in the caller's names."""
+    return re.sub(r"\b(x|p\d+)\b", lambda match: names.get(match[0], match[0]), text)
+
+
+def _solved(
+    echo: UnderstoodIntegral,
+    found: Found,
+    normalised: Normalised,
+    cached: bool,
+    watch: Stopwatch,
+) -> IntegralSolved:
+    names = normalised.names
+    # the variable may have been renamed to keep it apart from a symbol in a bound
+    names = {**names, VARIABLE: echo.variable}
+
+    def shown(tree: Tree | None) -> Formula | None:
+        return None if tree is None else formula(rename(tree, names))
+
+    verification = Verification(**found.verification)
+    verification.assumptions = [_restored(a, names) for a in verification.assumptions]
+    verification.method = _restored(verification.method, names)
+    return IntegralSolved(
+        input=echo,
+        answer=shown(found.tree),
+        constant=None if found.convergence else "C",
+        value=_number(found.value),
+        convergence=found.convergence,
+        principal_value=shown(found.principal_value),
+        assumptions=verification.assumptions,
+        cases=[
+            Case(condition=_restored(condition, names), answer=shown(tree), note=note)
+            for condition, tree, note in found.cases
+        ],
+        functions=found.functions,
+        source=found.source,
+        verification=verification,
+        search=Search(hypotheses=found.hypotheses, rounds=found.rounds),
+        model=ModelName(**found.model) if found.model else None,
+        cached=cached,
+        timing_ms=timing(watch),
+    )
