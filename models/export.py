@@ -7,12 +7,13 @@ head needs it gives the keys and values of every cross-attention. *Decoder*: one
 step of a beam search, ending in the best continuations.
 
 All hypotheses of an item share one cache. Each step writes the keys and values of
-the W hypotheses into W new places, and ``visible`` tells which places belong to
-whose past. So nothing is reordered when hypotheses change places, and memory of
-the question is never copied per hypothesis: W is the query axis of one product.
+the W hypotheses into new places, and ``visible`` tells which places belong to
+whose past. So nothing is reordered when hypotheses branch, and memory of the
+question is never copied per hypothesis: W is the query axis of one product.
 The caches come back as outputs of the same shape, to be bound to the same memory.
 
-Shapes as in :mod:`models.transformer`; W hypotheses, P places in the cache.
+Shapes as in :mod:`models.transformer`; W hypotheses, P places in the cache, K
+continuations given back: two for each hypothesis of the widest beam.
 """
 
 from __future__ import annotations
@@ -82,9 +83,10 @@ class EncoderGraph(nn.Module):
 class DecoderGraph(nn.Module):
     """One step of a beam search over W hypotheses of each of B items."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, continuations: int) -> None:
         super().__init__()
         self.model = model
+        self.continuations = continuations
 
     def forward(
         self,
@@ -102,7 +104,7 @@ class DecoderGraph(nn.Module):
         cross: list[Tensor],
         past: list[Tensor],
     ) -> tuple[Tensor, ...]:
-        """The best 2W continuations of each item, and the caches with this step in them.
+        """The best K continuations of each item, and the caches with this step in them.
 
         ``previous``, ``parents``, ``paths``, ``places``: int64 (B, W), the last one where in
         the cache this step goes. ``scores`` (B, W): log-probability so far. ``word_bias``
@@ -111,7 +113,7 @@ class DecoderGraph(nn.Module):
         ``mask``, ``pointer_keys``, ``pointer_values``, ``cross``: from the encoder.
         ``past``: for each layer keys and values (B, H, P, D).
 
-        Gives scores (B, 2W) in falling order, int64 (B, 2W) ``hypothesis * (V + S) + token``
+        Gives scores (B, K) in falling order, int64 (B, K) ``hypothesis * (V + S) + token``
         (equal scores: lowest first), then ``past``.
         """
         model = self.model
@@ -136,7 +138,7 @@ class DecoderGraph(nn.Module):
         )
         allowed = torch.cat([words + word_bias, references + reference_bias], dim=-1)
         total = (allowed + scores.unsqueeze(-1)).flatten(1)
-        best, index = total.topk(2 * previous.shape[1], dim=-1)
+        best, index = total.topk(self.continuations, dim=-1)
         return best, index, *caches
 
     def read(self, previous: Tensor, parents: Tensor, paths: Tensor, pointed: Tensor) -> Tensor:
@@ -205,7 +207,7 @@ def export_model(
         raise ValueError("only models with tree positions and references are exported")
     target = folder / name
     target.mkdir(parents=True, exist_ok=True)
-    graphs = {"encoder": _encoder(model), "decoder": _decoder(model)}
+    graphs = {"encoder": _encoder(model), "decoder": _decoder(model, 2 * limits.beam)}
     variants: dict[str, Variant] = {}
     for part, graph in graphs.items():
         onnx.checker.check_model(graph)
@@ -243,7 +245,7 @@ def _encoder(model: Transformer) -> onnx.ModelProto:
     )
 
 
-def _decoder(model: Transformer) -> onnx.ModelProto:
+def _decoder(model: Transformer, continuations: int) -> onnx.ModelProto:
     config = model.config
     batch, source, width, places = (
         torch.export.Dim(name) for name in ("batch", "source", "beam", "places")
@@ -272,7 +274,7 @@ def _decoder(model: Transformer) -> onnx.ModelProto:
     }
     layered = {name: _layered(name, config.decoder_layers) for name in ("cross", "past")}
     return _trace(
-        DecoderGraph(model),
+        DecoderGraph(model, continuations),
         tuple(tensor for tensor, _ in inputs.values()),
         tuple(shape for _, shape in inputs.values()),
         [full for name in inputs for full in layered.get(name, [name])],

@@ -13,7 +13,7 @@ import torch
 
 from models import artifacts
 from models.config import ModelConfig
-from models.export import export_model
+from models.export import LIMITS, export_model
 from models.random_trees import Alphabet, RandomTrees
 from models.transformer import Transformer
 from tokenizer import vocabulary as v
@@ -44,7 +44,9 @@ def exported(factory: pytest.TempPathFactory) -> Path:
     if not _EXPORTED:
         folder = factory.mktemp("artifacts")
         training = {"steps": 0, "examples": 0, "minutes": 0.0}
-        manifest = export_model(network(), "tiny", folder, "1.0", training)
+        # so wide that the decoder gives back every continuation of a hypothesis
+        limits = replace(LIMITS, beam=64)
+        manifest = export_model(network(), "tiny", folder, "1.0", training, limits=limits)
         shutil.copytree(folder / "tiny", folder / "ansatz")
         replace(manifest, name="ansatz", output="terms").write(folder / "ansatz")
         assert set(artifacts.find(folder)) == {"tiny", "ansatz"}

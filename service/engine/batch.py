@@ -15,14 +15,16 @@ import numpy.typing as npt
 
 from service.engine import grammar
 from service.engine.rows import Rows
-from service.engine.search import Hypothesis, Search
+from service.engine.search import NOTHING, Hypothesis, Search
 from service.engine.session import ModelSession
 from tokenizer.vocabulary import PAD, SIZE
 
 #: Questions are padded to a multiple of this many tokens.
 _SOURCE_BLOCK = 16
-#: The cache grows by this many steps at a time.
-_STEP_BLOCK = 16
+#: The cache grows by this many places at a time.
+_PLACE_BLOCK = 64
+#: A product of one row would be summed in another order than one of several.
+_LEAST_WIDTH = 2
 #: Questions are encoded together when the shortest is at least this share of the longest.
 _ALIKE = 0.5
 
@@ -50,6 +52,11 @@ class Item:
     started: float = 0.0
     future: Future[Generation] = field(default_factory=Future)
 
+    names: npt.NDArray[np.float32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = grammar.names(self.search.source)
+
     @property
     def length(self) -> int:
         """Tokens of the question."""
@@ -61,22 +68,18 @@ class Item:
 
 
 class Batch:
-    """The items of one model and one beam width that are being decoded.
+    """The items of one model that are being decoded.
 
     At most ``most_items``, and at most ``most_tokens`` counting what they are
     padded to: tokens of questions and places of caches.
     """
 
-    def __init__(
-        self, session: ModelSession, width: int, most_items: int, most_tokens: int
-    ) -> None:
+    def __init__(self, session: ModelSession, most_items: int, most_tokens: int) -> None:
         self.session = session
-        self.width = width
         self.most_items = most_items
         self.most_tokens = most_tokens
         self.items: list[Item] = []
         self._rows = Rows(session)
-        self._names: npt.NDArray[np.float32] | None = None
 
     def room_for(self, joining: Sequence[Item], item: Item) -> bool:
         """Whether ``item`` may join besides ``joining``; an empty batch takes any."""
@@ -105,7 +108,6 @@ class Batch:
             for row, item in enumerate(group):
                 self._rows.add(memory, row, item.length)
                 self.items.append(item)
-        self._names = None
 
     def leave(self, item: Item) -> None:
         """Take ``item`` out."""
@@ -113,52 +115,54 @@ class Batch:
         self._rows.remove(row)
         self.items[row] = self.items[-1]
         self.items.pop()
-        self._names = None
 
     def step(self) -> None:
         """Every search goes on by one token."""
         searches = [item.search for item in self.items]
+        width = max(_LEAST_WIDTH, *(len(search.beam) for search in searches))
         self._rows.resize(len(searches), self._source(self.items), self._places())
-        previous, parents, paths, rules = np.array(
-            [[partial.columns for partial in search.beam] for search in searches], np.int64
-        ).transpose(2, 0, 1)
-        if self._names is None:
-            self._names = np.stack([grammar.names(search.source) for search in searches])
+        beams = [[*search.beam, *[NOTHING] * (width - len(search.beam))] for search in searches]
+        places = [range(search.used, search.used + width) for search in searches]
+        previous, parents, paths, rules = np.ascontiguousarray(
+            np.array([[p.columns for p in beam] for beam in beams], np.int64).transpose(2, 0, 1)
+        )
         bits = b"".join(
-            past.to_bytes(self._rows.places // 8, "little")
-            for search in searches
-            for past in search.visible()
+            (partial.past | 1 << place).to_bytes(self._rows.places // 8, "little")
+            for beam, row in zip(beams, places, strict=True)
+            for partial, place in zip(beam, row, strict=True)
         )
         visible = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
         scores, index = self.session.step(
             {
-                "previous": np.ascontiguousarray(previous),
-                "parents": np.ascontiguousarray(parents),
-                "paths": np.ascontiguousarray(paths),
-                "scores": np.array(
-                    [[partial.score for partial in search.beam] for search in searches],
-                    np.float32,
-                ),
-                "word_bias": grammar.WORDS[rules] + self._names,
+                "previous": previous,
+                "parents": parents,
+                "paths": paths,
+                "scores": np.array([[p.score for p in beam] for beam in beams], np.float32),
+                "word_bias": grammar.WORDS[rules] + np.stack([item.names for item in self.items]),
                 "reference_bias": grammar.REFERENCES[rules],
-                "visible": visible.view(np.bool_).reshape(len(searches), self.width, -1),
-                "places": np.array([search.places for search in searches], np.int64),
+                "visible": visible.view(np.bool_).reshape(len(searches), width, -1),
+                "places": np.array(places, np.int64),
             },
             self._rows.held,
         )
-        origins, tokens = np.divmod(index, SIZE + self._rows.source)
+        most = 2 * max(search.width for search in searches)
+        origins, tokens = np.divmod(index[:, :most], SIZE + self._rows.source)
         for search, *found in zip(
-            searches, scores.tolist(), origins.tolist(), tokens.tolist(), strict=True
+            searches, scores[:, :most].tolist(), origins.tolist(), tokens.tolist(), strict=True
         ):
             search.extend(*found)
 
     def _source(self, items: Sequence[Item]) -> int:
-        longest = max((item.length for item in items), default=1)
-        return -(-longest // _SOURCE_BLOCK) * _SOURCE_BLOCK
+        return _padded(max((item.length for item in items), default=1), _SOURCE_BLOCK)
 
     def _places(self) -> int:
-        steps = max((item.search.steps for item in self.items), default=0) + 1
-        return -(-steps // _STEP_BLOCK) * _STEP_BLOCK * self.width
+        used = max((item.search.used for item in self.items), default=0)
+        widest = max((item.search.width for item in self.items), default=1)
+        return _padded(used + max(widest, _LEAST_WIDTH), _PLACE_BLOCK)
+
+
+def _padded(length: int, block: int) -> int:
+    return -(-length // block) * block
 
 
 def _alike(items: Sequence[Item]) -> list[list[Item]]:

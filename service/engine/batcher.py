@@ -15,28 +15,25 @@ from service.engine.errors import DeadlineExceeded, EngineStopped, QueueFull
 
 log = logging.getLogger(__name__)
 
-#: Items are grouped by model name and beam width.
-Group = tuple[str, int]
-
 
 class Batcher:
-    """Runs batches, one for each group, in turn; a step of each at a time.
+    """Runs batches, one for each model, in turn; a step of each at a time.
 
-    ``queue_items`` is how many items may wait, over all groups. ``on_step`` is told,
+    ``queue_items`` is how many items may wait, over all models. ``on_step`` is told,
     in the decoding thread, the rows of each step and how long it took in seconds.
     """
 
     def __init__(
         self,
-        open_batch: Callable[[Group], Batch],
+        open_batch: Callable[[str], Batch],
         queue_items: int,
         on_step: Callable[[int, float], None] | None = None,
     ) -> None:
         self._open_batch = open_batch
         self._queue_items = queue_items
         self._on_step = on_step
-        self._waiting: dict[Group, deque[Item]] = {}
-        self._batches: dict[Group, Batch] = {}
+        self._waiting: dict[str, deque[Item]] = {}
+        self._batches: dict[str, Batch] = {}
         self._wake = threading.Condition()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="decoder", daemon=True)
@@ -57,25 +54,25 @@ class Batcher:
             self._wake.notify()
         self._thread.join()
 
-    def submit(self, group: Group, item: Item) -> None:
+    def submit(self, model: str, item: Item) -> None:
         """Queue ``item``. Raises :class:`QueueFull` and :class:`EngineStopped`."""
         with self._wake:
             if self._stopping or not self._thread.is_alive():
                 raise EngineStopped("the engine is not running")
             if self.waiting >= self._queue_items:
                 raise QueueFull(f"{self._queue_items} items are waiting already")
-            self._waiting.setdefault(group, deque()).append(item)
+            self._waiting.setdefault(model, deque()).append(item)
             self._wake.notify()
 
     def _run(self) -> None:
         while self._pause():
-            for group in list(self._waiting):
+            for model in list(self._waiting):
                 try:
-                    self._advance(group)
+                    self._advance(model)
                 except Exception as error:
                     # the batch's state is unknown: its items fail, the next ones start afresh
                     log.exception("decoding failed")
-                    batch = self._batches.pop(group, None)
+                    batch = self._batches.pop(model, None)
                     for item in batch.items if batch else ():
                         _fail(item, _broken(error))
         waiting = [item for queue in self._waiting.values() for item in queue]
@@ -94,12 +91,12 @@ class Batcher:
             )
             return not self._stopping
 
-    def _advance(self, group: Group) -> None:
-        if group not in self._batches:
-            self._batches[group] = self._open_batch(group)
-        batch = self._batches[group]
-        self._drop(group, batch)
-        self._admit(group, batch)
+    def _advance(self, model: str) -> None:
+        if model not in self._batches:
+            self._batches[model] = self._open_batch(model)
+        batch = self._batches[model]
+        self._drop(model, batch)
+        self._admit(model, batch)
         if not batch.items:
             return
         started = time.monotonic()
@@ -120,7 +117,7 @@ class Batcher:
                 ),
             )
 
-    def _drop(self, group: Group, batch: Batch) -> None:
+    def _drop(self, model: str, batch: Batch) -> None:
         """Forget items whose client has gone or whose deadline has passed."""
         now = time.monotonic()
 
@@ -130,15 +127,15 @@ class Batcher:
             return item.future.done()
 
         with self._wake:
-            queue = self._waiting[group]
-            self._waiting[group] = deque(item for item in queue if not over(item))
+            queue = self._waiting[model]
+            self._waiting[model] = deque(item for item in queue if not over(item))
         for item in [item for item in batch.items if over(item)]:
             batch.leave(item)
 
-    def _admit(self, group: Group, batch: Batch) -> None:
+    def _admit(self, model: str, batch: Batch) -> None:
         joining: list[Item] = []
         with self._wake:
-            queue = self._waiting[group]
+            queue = self._waiting[model]
             while queue and batch.room_for(joining, queue[0]):
                 joining.append(queue.popleft())
         if not joining:

@@ -12,15 +12,15 @@ from typing import Self
 
 from models import artifacts
 from service.engine.batch import Batch, Generation, Item
-from service.engine.batcher import Batcher, Group
+from service.engine.batcher import Batcher
 from service.engine.errors import InputTooLong, UnknownModel
 from service.engine.search import Search
 from service.engine.session import Device, ModelSession
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded
 
-#: Hypotheses this many nats less probable than the best complete one are given up.
-SPREAD = 10.0
+#: A thousand times less probable than the best hypothesis: not worth a row in a batch.
+SPREAD = 7.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Engine:
 
     ``threads`` is for one step of one model; ``batch_items`` and ``batch_tokens``
     bound what is decoded together (tokens with padding), ``queue_items`` what waits.
-    ``warm_beams`` are the beam widths that are tried before it is ready. ``variant``
-    names a precision, else each manifest's default. ``on_step`` as in :class:`Batcher`.
+    ``variant`` names a precision, else each manifest's default. ``on_step`` as in
+    :class:`Batcher`.
 
     Starting raises ``ArtifactError`` for a broken artifact and
     :class:`DeviceUnavailable` when ``cuda`` is asked for and cannot be had.
@@ -58,8 +58,6 @@ class Engine:
         batch_items: int = 32,
         batch_tokens: int = 16_384,
         queue_items: int = 512,
-        spread: float = SPREAD,
-        warm_beams: tuple[int, ...] = (1, 4),
         variant: str = "",
         on_step: Callable[[int, float], None] | None = None,
     ) -> None:
@@ -68,8 +66,6 @@ class Engine:
         self._threads = threads
         self._batch_items = batch_items
         self._batch_tokens = batch_tokens
-        self._spread = spread
-        self._warm_beams = warm_beams
         self._variant = variant
         self._sessions: dict[str, ModelSession] = {}
         self._batcher = Batcher(self._open_batch, queue_items, on_step)
@@ -122,9 +118,11 @@ class Engine:
         beam: int = 4,
         deadline: float | None = None,
         max_tokens: int | None = None,
+        spread: float = SPREAD,
     ) -> Generation:
         """The best trees that ``model`` writes for ``source``, at most ``beam`` of them.
 
+        Hypotheses ``spread`` nats less probable than the best one are given up.
         ``deadline`` is on the clock of ``time.monotonic``. Cancelling the call takes
         the item out of its batch at the next step.
 
@@ -143,14 +141,13 @@ class Engine:
                 f"{len(source.ids)} tokens; {model} takes {limits.source_tokens} at most"
             )
         longest = min(max_tokens or limits.output_tokens, limits.output_tokens)
-        search = Search(source, beam, session.manifest.output, longest, self._spread)
+        search = Search(source, beam, session.manifest.output, longest, spread)
         item = Item(search, deadline, submitted=time.monotonic())
-        self._batcher.submit((model, beam), item)
+        self._batcher.submit(model, item)
         return await asyncio.wrap_future(item.future)
 
-    def _open_batch(self, group: Group) -> Batch:
-        name, beam = group
-        return Batch(self._sessions[name], beam, self._batch_items, self._batch_tokens)
+    def _open_batch(self, model: str) -> Batch:
+        return Batch(self._sessions[model], self._batch_items, self._batch_tokens)
 
     def _load(self) -> None:
         sessions = {}
@@ -163,17 +160,18 @@ class Engine:
                 variant=self._variant,
             )
         self._sessions = sessions
-        for name, session in sessions.items():
-            for beam in self._warm_beams:
-                self._warm_up((name, min(beam, session.manifest.limits.beam)))
+        for name in sessions:
+            self._warm_up(name)
 
-    def _warm_up(self, group: Group) -> None:
-        """Decode a few steps alone and in a full batch, so that memory is there."""
+    def _warm_up(self, model: str) -> None:
+        """Decode a few steps in batches of every size, so that memory is there."""
         source = Encoded((v.VAR,), (0,), (), ())
-        for rows in {1, self._batch_items}:
-            batch = self._open_batch(group)
+        rows = self._batch_items
+        while rows:
+            batch = self._open_batch(model)
             output = batch.session.manifest.output
-            searches = [Search(source, batch.width, output, 4, self._spread) for _ in range(rows)]
+            searches = [Search(source, 4, output, 4, SPREAD) for _ in range(rows)]
             batch.join([Item(search, None, 0.0) for search in searches])
             while not batch.items[0].search.done:
                 batch.step()
+            rows //= 2

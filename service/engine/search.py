@@ -5,11 +5,14 @@ it only falls as the tree grows. The search therefore knows when it is done: no
 hypothesis in the beam can overtake one that scores better already. Of the 2W best
 continuations of W hypotheses, those left out can matter only if fewer than W
 have open slots, and then W complete ones beat them.
+
+Relative threshold pruning (Freitag & Al-Onaizan, 2017, arXiv:1702.01806) keeps the
+beam as narrow as the model is sure of itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.artifacts import Output
@@ -46,15 +49,16 @@ class Partial:
     columns: Columns
 
 
-#: Fills a beam that is not full; its score rules it out.
+#: Stands where a beam is narrower than its neighbours'.
 NOTHING = Partial((), float("-inf"), [], 0, (v.START, v.START, 0, 0))
 
 
 class Search:
-    """The state of one search: ``beam`` (W partial trees, best first) and what is finished.
+    """The state of one search: ``beam`` (partial trees, best first) and what is ``finished``.
 
-    ``longest`` is the most tokens an answer may have. A hypothesis ``spread`` nats
-    less probable than the best complete one is given up.
+    ``width`` hypotheses are kept at most, ``longest`` is the most tokens an answer may
+    have. A hypothesis ``spread`` nats less probable than the best one is given up.
+    ``used`` places of the cache are taken.
     """
 
     def __init__(
@@ -66,41 +70,33 @@ class Search:
         self.longest = longest
         self.spread = spread
         self.steps = 0
+        self.used = 0
         self.finished: list[Hypothesis] = []
-        root = self._partial((), 0.0, [(v.START, 0)], 0)
-        self.beam = [root] + [NOTHING] * (width - 1)
+        self.beam = [self._partial((), 0.0, [(v.START, 0)], 0)]
 
     @property
     def done(self) -> bool:
         """Nothing in the beam can add to what is finished."""
-        best = self.beam[0].score
-        if best < IMPOSSIBLE:
+        if not self.beam:
             return True
         if not self.finished:
             return False
+        best = self.beam[0].score
         full = len(self.finished) == self.width
-        return (full and best <= self.finished[-1].score) or (
-            best < self.finished[0].score - self.spread
+        return best < self.finished[0].score - self.spread or (
+            full and best <= self.finished[-1].score
         )
-
-    @property
-    def places(self) -> range:
-        """The places of the cache that the coming step fills, one a hypothesis."""
-        return range(self.steps * self.width, (self.steps + 1) * self.width)
-
-    def visible(self) -> Iterator[int]:
-        """For each hypothesis the places it sees in the coming step, as bits."""
-        for place, partial in zip(self.places, self.beam, strict=True):
-            yield partial.past | 1 << place
 
     def extend(
         self, scores: Sequence[float], origins: Sequence[int], tokens: Sequence[int]
     ) -> None:
         """Go on to the next token; the continuations come in falling order of score."""
-        past = list(self.visible())
+        past = [partial.past | 1 << place for place, partial in enumerate(self.beam, self.used)]
+        best = max([scores[0], *(hypothesis.score for hypothesis in self.finished[:1])])
+        least = max(best - self.spread, IMPOSSIBLE)
         beam: list[Partial] = []
         for score, origin, token in zip(scores, origins, tokens, strict=True):
-            if score < IMPOSSIBLE:
+            if score < least:
                 break
             parent = self.beam[origin]
             if len(parent.open_slots) == 1 and v.arity(token) == 0:
@@ -110,10 +106,11 @@ class Search:
                 advance(open_slots, token)
                 beam.append(self._partial((*parent.tokens, token), score, open_slots, past[origin]))
         # a stable sort: among equals the one finished first stays first
-        self.finished.sort(key=lambda hypothesis: -hypothesis.score)
-        del self.finished[self.width :]
-        self.beam = beam + [NOTHING] * (self.width - len(beam))
+        ranked = sorted(self.finished, key=lambda hypothesis: -hypothesis.score)[: self.width]
+        self.finished = [hypothesis for hypothesis in ranked if hypothesis.score >= least]
         self.steps += 1
+        self.used += len(self.beam)
+        self.beam = beam
 
     def _partial(
         self, tokens: tuple[int, ...], score: float, open_slots: list[tuple[int, int]], past: int

@@ -217,10 +217,10 @@ def test_unusable_questions_are_refused(folder: Path) -> None:
 
 
 def test_failure_in_decoding_reaches_the_caller(folder: Path) -> None:
-    """A token that the network has no vector for fails its own batch; the next one works."""
+    """A question that breaks the batch fails; the next one works."""
 
     async def work(engine: Engine) -> None:
-        broken = Encoded((v.VAR, 99_999), (0, 1), (), ())
+        broken = Encoded((v.VAR,), (0, 1), (), ())  # a path too many
         with pytest.raises(RuntimeError, match="decoding failed"):
             await engine.generate("tiny", broken)
         assert (await engine.generate("tiny", QUESTIONS[0], max_tokens=3)).hypotheses

@@ -27,8 +27,7 @@ def continuations(search: Search, seed: int) -> tuple[list[float], list[int], li
         (-(partial.score + log_prob(seed, partial.tokens, token)), origin, token)
         for origin, partial in enumerate(search.beam)
         for token in TOKENS
-        if partial.open_slots
-        and len(partial.tokens) + len(partial.open_slots) + v.arity(token) <= LONGEST
+        if len(partial.tokens) + len(partial.open_slots) + v.arity(token) <= LONGEST
     ]
     best = sorted(found)[: 2 * search.width]
     return [-score for score, _, _ in best], [o for _, o, _ in best], [t for _, _, t in best]
@@ -38,6 +37,7 @@ def run(width: int, seed: int, spread: float = 1e9) -> list[Hypothesis]:
     search = Search(SOURCE, width, "expression", LONGEST, spread)
     while not search.done:
         search.extend(*continuations(search, seed))
+        assert len(search.beam) <= width
     return search.finished
 
 
@@ -81,7 +81,7 @@ def test_early_end_loses_nothing(seed: int) -> None:
     class Patient(Search):
         @property
         def done(self) -> bool:
-            return self.beam[0].score == float("-inf")
+            return not self.beam
 
     patient = Patient(SOURCE, 4, "expression", LONGEST, 1e9)
     while not patient.done:

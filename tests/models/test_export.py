@@ -25,8 +25,8 @@ from tests import tiny_model
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded, slots
 
-WIDTH = 64  # 2 * WIDTH continuations are all there are of one hypothesis
-PLACES = 64 * 24
+WIDTH = 4
+PLACES = 128
 
 
 @pytest.fixture(scope="module")
