@@ -144,7 +144,7 @@ def evaluate(
         found["kernel"] = kernel_evaluation.evaluate_families(
             {**both}, samples, step("kernel model"), semigroup_of={"float64": kernel}
         )
-        network = kernel_evaluation.network(runs / "kernel-network")
+        network = kernel_evaluation.network(runs / "kernel-network", exact)
         parts = kernel_evaluation.without(kernel, network)
         found["ablation"] = kernel_evaluation.evaluate_families(
             {**parts}, max(30, samples // 20), step("ablation")

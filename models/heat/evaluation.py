@@ -134,29 +134,25 @@ def _trapezoid(setting: Setting, modes: Modes) -> Array:
     return np.asarray(((setting.u0 * weight) @ modes.evaluate(setting.x).T) * modes.norm)
 
 
-def network(folder: Path) -> KernelPredictor | None:
-    """The perceptron form as trained, in PyTorch; None where it was not trained."""
-    if not (folder / "points.pt").exists():
+def network(folder: Path, otherwise: KernelPredictor) -> KernelPredictor | None:
+    """The decay as a perceptron, in PyTorch, points as in ``otherwise``; None if not trained."""
+    if not (folder / "modes.pt").exists():
         return None
     import torch  # noqa: PLC0415 - for this one variant only
 
     from models.heat.kernel import KernelConfig, KernelModel  # noqa: PLC0415 - as above
 
-    modes = torch.load(folder / "modes.pt", weights_only=True)["branch"]
-    hidden = modes["decay.network.0.bias"].shape[0]
-    model = KernelModel(KernelConfig(form="network", hidden=hidden)).double()
-    model.modes.load_state_dict(modes)
-    model.points.load_state_dict(torch.load(folder / "points.pt", weights_only=True)["branch"])
+    state = torch.load(folder / "modes.pt", weights_only=True)["branch"]
+    hidden = state["decay.network.0.bias"].shape[0]
+    branch = KernelModel(KernelConfig(form="network", hidden=hidden)).double().modes
+    branch.load_state_dict(state)
 
-    def graph(branch: torch.nn.Module) -> Graph:
-        @torch.no_grad()
-        def run(feed: Any) -> Array:
-            inputs = {name: torch.from_numpy(array) for name, array in feed.items()}
-            return np.asarray(branch(**inputs).numpy())
+    @torch.no_grad()
+    def run(feed: Any) -> Array:
+        inputs = {name: torch.from_numpy(array) for name, array in feed.items()}
+        return np.asarray(branch(**inputs).numpy())
 
-        return run
-
-    return KernelPredictor(graph(model.modes), graph(model.points))
+    return KernelPredictor(run, otherwise.points)
 
 
 def without(kernel: Kernel, network: KernelPredictor | None) -> dict[str, Kernel]:
@@ -170,9 +166,7 @@ def without(kernel: Kernel, network: KernelPredictor | None) -> dict[str, Kernel
         "no mode branch: points at every time": replace(kernel, threshold=math.inf),
     }
     if network is not None:
-        variants["no power law: a perceptron for decay and score"] = replace(
-            kernel, predictor=network
-        )
+        variants["no power law: the decay by a perceptron"] = replace(kernel, predictor=network)
     return variants
 
 
