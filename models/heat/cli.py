@@ -46,7 +46,7 @@ class Form(StrEnum):
 def train(
     model: Annotated[Model, typer.Option(help="Which model.")] = Model.KERNEL,
     size: Annotated[str, typer.Option(help="plain, article: 0.1M, 1M or 5M.")] = "0.1M",
-    minutes: Annotated[float, typer.Option(help="plain, article: time, all starts together.")] = 5,
+    minutes: Annotated[float, typer.Option(help="plain, article: CPU time, all starts.")] = 5,
     pathological: Annotated[
         float, typer.Option(help="plain, article: share of steps, hats and near-deltas.")
     ] = 0.1,
