@@ -138,7 +138,9 @@ def _reach(term: Term, integrand: Tree, variable: str) -> int:
         sizes = [np.abs(evaluator.dual(tree)[0]) for tree in (integrand, term.factor)]
         if not all(np.isfinite(size).all() and np.all(size > 0) for size in sizes):
             return term.degree
-        growth = [float(np.log10(size[1] / size[0])) for size in map(np.ravel, sizes) if size.size == 2]
+        growth = [
+            float(np.log10(size[1] / size[0])) for size in map(np.ravel, sizes) if size.size == 2
+        ]
     if len(growth) == 1:
         growth.append(0.0)
     return max(term.degree, min(round(max(growth[0] + 1, 0) - growth[1]), MAX_REACH))
@@ -351,18 +353,7 @@ def _over_root(
     """Primitives of u**k/(q*Y) du, Y the product of ``radicals``, in the kernel u they share."""
     inside = sympy.Mul(*(r for r, _ in radicals))
     if inside.is_polynomial(x) and below.is_polynomial(x):
-        yield from _pole_primitives(radicals, below, x)
-        common = gcd(*(k[0] for k, _ in sympy.Poly(inside, x).terms()))
-        lowest = min(k[0] for k, _ in sympy.Poly(below, x).terms())
-        # in v = x**n a power of x is a power of v, times dx/dv
-        rest = sympy.Poly({(k[0] - lowest,): c for k, c in sympy.Poly(below, x).terms()}, x)
-        for n in range(common, 1, -1):
-            if common % n == 0 and all(k[0] % n == 0 for k, _ in rest.terms()):
-                v = sympy.Dummy("v", real=True)
-                lowered = [(_lower(r, x, n, v), index) for r, index in radicals]
-                poles = _lower(rest.as_expr(), x, n, v) * (v if lowest else 1)
-                for e in _pole_primitives(lowered, poles, v):
-                    yield e.subs(v, x**n)
+        yield from _in_powers(radicals, below, x)
         return
     root = sympy.Mul(*(r ** sympy.Rational(1, index) for r, index in radicals))
     for u, value, inner in _kernels(below * root, x):
@@ -377,8 +368,27 @@ def _over_root(
         rows = [sympy.expand(inner).coeff(mark, i) for i in range(len(radicals) + 1)]
         if all(row.is_polynomial(u) for row in rows):
             lowered = [(r, index) for r, (_, index) in zip(rows[1:], radicals, strict=True)]
-            for e in _pole_primitives(lowered, rows[0], u):
+            for e in _in_powers(lowered, rows[0], u):
                 yield e.subs(u, value)
+
+
+def _in_powers(
+    radicals: list[tuple[sympy.Expr, int]], below: sympy.Expr, x: sympy.Symbol
+) -> Iterator[sympy.Expr]:
+    """The primitives in x and in v = x**n, where the radicands are polynomials in x**n."""
+    yield from _pole_primitives(radicals, below, x)
+    inside = sympy.Mul(*(r for r, _ in radicals))
+    common = gcd(*(k[0] for k, _ in sympy.Poly(inside, x).terms()))
+    lowest = min(k[0] for k, _ in sympy.Poly(below, x).terms())
+    # in v a power of x is a power of v, times dx/dv
+    rest = sympy.Poly({(k[0] - lowest,): c for k, c in sympy.Poly(below, x).terms()}, x)
+    for n in range(common, 1, -1):
+        if common % n == 0 and all(k[0] % n == 0 for k, _ in rest.terms()):
+            v = sympy.Dummy("v", real=True)
+            lowered = [(_lower(r, x, n, v), index) for r, index in radicals]
+            poles = _lower(rest.as_expr(), x, n, v) * (v if lowest else 1)
+            for e in _pole_primitives(lowered, poles, v):
+                yield e.subs(v, x**n)
 
 
 def _lower(e: sympy.Expr, x: sympy.Symbol, n: int, v: sympy.Symbol) -> sympy.Expr:

@@ -16,8 +16,8 @@ from tokenizer.tree import Tree, call, integer
 def sample(rng: random.Random) -> Problem:
     """One integrand with an exponential."""
     kinds = (_polynomial, _power_inside, _trigonometric, _hyperbolic, _rational, _roots, _base,
-             _exact_quotient, _of_root, _sums)  # fmt: skip
-    return rng.choices(kinds, (20, 9, 16, 8, 18, 7, 9, 5, 5, 5))[0](Writer(rng))
+             _exact_quotient, _of_root, _sums, _exact_inside, _beside_sum, _split)  # fmt: skip
+    return rng.choices(kinds, (18, 8, 14, 8, 16, 7, 8, 5, 6, 5, 4, 3, 5))[0](Writer(rng))
 
 
 def _argument(w: Writer) -> Tree:
@@ -285,6 +285,8 @@ def _of_root(w: Writer) -> Problem:
     n = w.rng.choice((2, 2, 2, 3))
     root = w.power(X, Fraction(1, n))
     inner = root if w.chance(0.75) else w.linear(root)
+    if w.chance(0.2):
+        return _of_linear_root(w, n)
     k = w.rng.choice((0, 0, 1 - n, 1 - n, n, 1))
     head = w.rng.choice(("exp", "exp", "sin", "cos", "sinh", "cosh"))
     f = call(head, inner)
@@ -321,3 +323,90 @@ def _sums(w: Writer) -> Problem:
     n = min(n, 3)
     base = w.sum([(1, X), (w.rng.choice((1, -1)), call("exp", X))])
     return Problem(raised(base, n), (Term(ONE, n + 1), Term(powers_of(call("exp", X), n), n - 1)))
+
+
+def _of_linear_root(w: Writer, n: int) -> Problem:
+    """exp(sqrt(a + b x)), also over the root."""
+    root = w.power(w.linear(unit=0.5), Fraction(1, n))
+    head = w.rng.choice(("exp", "exp", "sin", "cos"))
+    f = call(head, root)
+    over = w.chance(0.4)
+    below = root if n == 2 else w.power(root.args[0], Fraction(n - 1, n))
+    tree = call("div", f, below) if over else f
+    slot = powers_of(root, 0 if over else n - 1)
+    partner = {"sin": "cos", "cos": "sin"}.get(head)
+    terms = [Term(product([slot, f]))]
+    if partner:
+        terms.append(Term(product([slot, call(partner, root)])))
+    return Problem(tree, tuple(terms))
+
+
+def _exact_inside(w: Writer) -> Problem:
+    """(p' + p u') exp(u), u a power of x: (1 + 2*x**2)*exp(x**2) and its like."""
+    n = w.rng.choice((2, 2, 2, 3, -1))
+    c = w.rng.choice((1, 1, -1, 2))
+    if n == -1:
+        p = [0, 0, 1] if w.chance(0.3) else [0, 1]
+        u = call("div", integer(abs(c)), X)
+        if c < 0:
+            u = negated(u)
+        # d(p exp(c/x)) = (p' - c p/x**2) exp(c/x), p divisible by x
+        top = [(1, raised(X, 1) if len(p) == 3 else ONE)]
+        if len(p) == 3:
+            top = [(1, call("mul", integer(2), X)), (-1 if c > 0 else 1, integer(abs(c)))]
+        else:
+            top.append((-1 if c > 0 else 1, call("div", integer(abs(c)), X)))
+        e = call("exp", u)
+        return Problem(product([w.sum(top), e]), (Term(e, 2),))
+    p = [w.rng.choice((0, 1, 1, 2, -1)), w.rng.choice((0, 1, 1, 2))] + ([1] if w.chance(0.3) else [])
+    slope = [0] * (n - 1) + [n * c]
+    top = _plus(_slope(p), _times(p, slope))
+    if not any(top):
+        return _exact_inside(w)
+    u = raised(X, n)
+    if c != 1:
+        u = negated(u) if c == -1 else call("mul", integer(c), u)
+    e = call("exp", u)
+    above = w.polynomial(top)
+    if above == ONE:
+        return Problem(e, (Term(e),)) if not p else _exact_inside(w)
+    factors = [above, e] if w.chance(0.6) else [e, above]
+    return Problem(product(factors), (Term(e, len(p) - 1),))
+
+
+def _beside_sum(w: Writer) -> Problem:
+    """(1 + exp(x))*(x + exp(x))**r, (1 + 1/x)/(x + log(x))**r: the derivative of a sum beside it."""
+    head = w.rng.choice(("exp", "exp", "exp", "log", "sin"))
+    f = call(head, X)
+    slope = {"exp": f, "log": call("div", ONE, X), "sin": call("cos", X)}[head]
+    g = call("add", X, f) if w.chance(0.6) else call("add", f, X)
+    top = call("add", ONE, slope)
+    r = Fraction(w.rng.choice((-1, -2, 2, 3)), 1) if w.chance(0.4) else Fraction(w.rng.choice((-1, 1, -3, 3, -2)), w.rng.choice((2, 2, 3)))
+    if r == 0 or r.denominator == 1 and r == -1 and w.chance(0.5):
+        r = Fraction(-1, 2)
+    power = w.power(g, abs(r))
+    tree = product([top, power]) if r > 0 else call("div", top, power)
+    if r == -1:
+        return Problem(tree, (Term(call("log", g)),))
+    up = r + 1
+    return Problem(tree, (Term(w.power(g, up) if up > 0 else call("div", ONE, w.power(g, -up))),))
+
+
+def _split(w: Writer) -> Problem:
+    """(P(x) + exp(x))/exp(x), (a + b exp(x))**n * x: sums to be multiplied out."""
+    e = call("exp", X if w.chance(0.75) else call("mul", integer(w.small(2, 4)), X))
+    draw = w.rng.random()
+    k = w.rng.choice((1, 1, 2))
+    if draw < 0.35:
+        top = call("add", e, raised(X, k)) if w.chance(0.5) else call("add", raised(X, k), e)
+        return Problem(call("div", top, e), (Term(ONE, 1), Term(call("div", ONE, e), k)))
+    n = w.rng.choice((1, 2, 2, 3))
+    base = w.linear(e)
+    if draw < 0.7:
+        tree = product([raised(base, n), raised(X, k)] if w.chance(0.5) else [raised(X, k), raised(base, n)])
+        return Problem(tree, (Term(ONE, k + 1), Term(powers_of(e, n), k)))
+    minus = call("exp", negated(e.args[0])) if w.chance(0.5) else call("div", ONE, e)
+    pair = [e, minus]
+    w.rng.shuffle(pair)
+    tree = product([raised(X, k) if w.chance(0.5) else e, raised(call(w.rng.choice(("add", "sub")), *pair), n)])
+    return Problem(tree, (Term(ONE, k + 1), Term(raised(plus_one(e, minus), n + 1), k)))

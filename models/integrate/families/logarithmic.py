@@ -243,3 +243,37 @@ def _beside_root(w: Writer) -> Problem:
         degree = k + 1 + (polynomial_degree(base, "x") or 1)
     terms = [Term(product([y, log]) if m > 0 else call("div", log, power), degree), Term(y, degree)]
     return Problem(tree, (*terms, Term(call("log", call("div", root, X)))))
+
+
+def _of_power(w: Writer) -> Problem:
+    """x**k log(c x**r)."""
+    r = w.rng.choice((2, 2, 3, Fraction(1, 2), Fraction(1, 2)))
+    inside = w.power(X, Fraction(r))
+    if w.chance(0.2):
+        inside = call("mul", integer(w.small(2, 7)), inside)
+    log = call("log", inside)
+    k = w.rng.choice((0, 0, 1, 1, 2, -2, -3, -1))
+    if k == -1:
+        return Problem(call("div", log, X), (Term(raised(log, 2)),))
+    if k < 0:
+        return Problem(call("div", log, raised(X, -k)), (Term(call("div", powers_of(log, 1), raised(X, -k - 1))),))
+    tree = product([raised(X, k), log])
+    return Problem(tree, (Term(product([raised(X, k + 1), powers_of(log, 1)])),))
+
+
+def _laurent(w: Writer) -> Problem:
+    """(x + 1/x) log(x), (1 + log(x))**2/x, (a + b log(x))*x**k."""
+    log = call("log", X)
+    draw = w.rng.random()
+    if draw < 0.45:
+        k, j = w.rng.choice((0, 1, 1, 2)), w.rng.choice((1, 1, 2))
+        pieces = [raised(X, k), call("div", ONE, raised(X, j))]
+        w.rng.shuffle(pieces)
+        tree = product([call(w.rng.choice(("add", "sub")), *pieces), log])
+        last = Term(raised(log, 2)) if j == 1 else Term(call("div", powers_of(log, 1), raised(X, j - 1)))
+        return Problem(tree, (Term(product([raised(X, k + 1), powers_of(log, 1)])), last))
+    base = w.linear(log, unit=0.7)
+    n = w.rng.choice((1, 1, 2, 3))
+    k = w.rng.choice((0, 1, 2, 3))
+    tree = product([raised(X, k), raised(base, n)] if w.chance(0.6) else [raised(base, n), raised(X, k)])
+    return Problem(tree, (Term(product([raised(X, k + 1), powers_of(log, n)])),))

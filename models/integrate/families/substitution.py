@@ -6,11 +6,15 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from models.integrate.families import linear_products, quadratic_radicals, rational, table
+from models.integrate.families import (
+    exponential, hyperbolic, inverse, linear_products, logarithmic, quadratic_radicals, table,
+    trigonometric,
+)  # fmt: skip
+from models.integrate.families import rational as rational_functions
 from models.integrate.problem import Problem, Unlabelled
 from models.integrate.writing import ONE, X, Writer, plus_one, product, raised
 from tokenizer.ansatz import Term, polynomial_degree
-from tokenizer.tree import Tree, call, integer
+from tokenizer.tree import Tree, call, integer, rational
 
 #: A kernel g and how f(g) * g' is written.
 Kernel = tuple[Tree, Callable[[Tree], Tree]]
@@ -33,9 +37,12 @@ def sample(rng: random.Random) -> Problem:
 
 def _outer(w: Writer) -> Problem:
     draw = w.rng.random()
-    if draw < 0.35:
+    if draw < 0.2:
         return table.sample(w.rng)
-    if draw < 0.6:
+    if draw < 0.45:
+        families = (exponential, trigonometric, trigonometric, logarithmic, inverse, hyperbolic)
+        return w.rng.choice(families).sample(w.rng)
+    if draw < 0.65:
         n = w.rng.choice((1, 2, 2, 3, 4, 5, Fraction(1, 2), Fraction(3, 2), Fraction(-1, 2), -1, -1, -2, -3))
         base = X if w.chance(0.5) else w.linear(unit=0.7)
         n = Fraction(n)
@@ -47,15 +54,15 @@ def _outer(w: Writer) -> Problem:
             return Problem(tree, (Term(w.power(X, up) if up > 0 else call("div", ONE, w.power(X, -up))),))
         return Problem(tree, (Term(tree, 1),))
     if draw < 0.8:
-        return rational.sample(w.rng)
+        return rational_functions.sample(w.rng)
     return (quadratic_radicals if w.chance(0.6) else linear_products).sample(w.rng)
 
 
 def _kernel(w: Writer) -> Kernel:
     n = w.rng.choice((2, 2, 2, 3, 3, 4))
     kind = w.rng.choices(
-        ("power", "root", "exp", "log", "sin", "cos", "tan", "inverse", "function", "reciprocal", "hyperbolic"),
-        (30, 9, 10, 11, 9, 9, 6, 5, 4, 4, 3),
+        ("power", "root", "exp", "log", "sin", "cos", "tan", "inverse", "function", "reciprocal", "hyperbolic", "sum"),
+        (28, 12, 10, 10, 8, 8, 6, 5, 4, 4, 3, 2),
     )[0]
     match kind:
         case "power":
@@ -63,7 +70,11 @@ def _kernel(w: Writer) -> Kernel:
         case "root":
             q = w.rng.choice((2, 2, 2, 3))
             root = w.power(X, Fraction(1, q))
-            return root, lambda f: _divided(w, f, w.power(X, Fraction(q - 1, q)))
+            return root, lambda f: _over_root(w, f, root, q)
+        case "sum":
+            inside = w.polynomial([w.rng.choice((0, 1, 2)), w.rng.choice((1, 1, -1)), 1])
+            slope = w.polynomial([-1 if any(node.head == "sub" for node in inside.preorder()) else 1, 2])
+            return inside, lambda f: _multiplied(w, slope, f)
         case "exp":
             e = call("exp", X)
             return e, lambda f: _multiplied(w, e, f)
@@ -105,6 +116,16 @@ def _kernel(w: Writer) -> Kernel:
             return call(head, X), lambda f: _multiplied(w, slope, f)
 
 
+def _over_root(w: Writer, f: Tree, root: Tree, q: int) -> Tree:
+    """f(root) / root**(q - 1), where f has that power as a factor simply without it."""
+    power = raised(root, q - 1)
+    if f.head == "mul" and f.args[0] == power:
+        return f.args[1]
+    if f.head == "mul" and f.args[0].head == "mul" and f.args[0].args[0] == power:
+        return call("mul", f.args[0].args[1], f.args[1])
+    return _divided(w, f, w.power(X, Fraction(q - 1, q)))
+
+
 def _terms(tree: Tree) -> list[Tree]:
     if tree.head in ("add", "sub"):
         return _terms(tree.args[0]) + _terms(tree.args[1])
@@ -127,30 +148,48 @@ def _substituted(tree: Tree, g: Tree) -> Tree:
         if outer.head == "integer":
             power = int(args[0].args[1].value or 0) * int(outer.value or 0)
             return call("pow", args[0].args[0], integer(power))
+    if tree.head == "pow" and args[0] == g and args[1].head == "integer" and _has_root(g):
+        # (x**(1/3))**2 is written x**(2/3)
+        index = 2 if g.head == "sqrt" else int(g.args[1].args[1].value or 0)
+        base, power = g.args[0], Fraction(int(args[1].value or 0), index)
+        if base == X and power.denominator == 1:
+            return raised(X, power.numerator)
+        if base == X:
+            return call("pow", X, rational(power.numerator, power.denominator))
     if tree.head == "pow" and args[0].head == "exp" and args[1].head == "integer":
         return call("exp", call("mul", args[1], args[0].args[0]))
-    if tree.head == "div" and args[1] == g and g.head == "div":
-        return Tree(tree.head, args, tree.value)
     return Tree(tree.head, args, tree.value)
 
 
 def _composed(term: Term, g: Tree) -> Term:
     """The term with x replaced by g; its polynomial slot becomes a sum slot in g."""
     factor = _substituted(term.factor, g)
+    if g.head == "exp" and factor.head == "log" and not _has_root(factor):
+        # with exp(x) in it the argument is read as a polynomial in exp(x), not exp(2*x)
+        factor = call("log", product([g, factor.args[0]]))
     if not term.degree:
         return Term(factor)
+    if any(node.head == "pow" and node.args[1].head == "neg" for node in factor.preorder()):
+        raise Unlabelled("a negative power")
     if term.factor.head == "div":
         # in a kernel the denominator is not split, so its whole degree is needed above it
         below = polynomial_degree(term.factor.args[1], "x") or 0
         term = Term(term.factor, max(term.degree, below))
-    if g.head == "pow" and g.args[1].head == "integer":
-        return Term(factor, term.degree * int(g.args[1].value or 0))
+    if size := polynomial_degree(g, "x"):
+        return Term(factor, term.degree * size)
     if term.degree > 10:
         raise Unlabelled("a slot too large")
     slot = raised(plus_one(g), term.degree)
     if factor.head == "div" and factor.args[0] == ONE:
         return Term(call("div", slot, factor.args[1]))
     return Term(product([slot, factor]))
+
+
+def _has_root(tree: Tree) -> bool:
+    return any(
+        node.head == "sqrt" or (node.head == "pow" and node.args[1].head == "div")
+        for node in tree.preorder()
+    )
 
 
 def _multiplied(w: Writer, slope: Tree, f: Tree) -> Tree:

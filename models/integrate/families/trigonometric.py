@@ -20,8 +20,9 @@ EXPONENTS = {
 
 def sample(rng: random.Random) -> Problem:
     """One trigonometric integrand."""
-    kinds = (_powers, _angles, _with_x, _rational, _of_tangent, _roots, _square)
-    return rng.choices(kinds, (34, 10, 18, 22, 7, 5, 4))[0](Writer(rng))
+    kinds = (_powers, _angles, _with_x, _rational, _of_tangent, _roots, _square, _sums_below,
+             _pythagorean, _root_of_tangent, _root_of_square, _sums_above)  # fmt: skip
+    return rng.choices(kinds, (30, 9, 16, 18, 7, 4, 4, 4, 4, 2, 2, 4))[0](Writer(rng))
 
 
 def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
@@ -355,3 +356,143 @@ def _square(w: Writer) -> Problem:
     sin, cos = (call(h, X) for h in ("sin", "cos"))
     base = w.sum([(1, X), (w.rng.choice((1, -1)), w.rng.choice((sin, cos)))])
     return Problem(raised(base, n), (Term(ONE, n + 1), Term(raised(plus_one(sin, cos), n), n - 1)))
+
+
+def _sums_below(w: Writer) -> Problem:
+    """f/(sec ± tan), f/(csc ± cot), f/(1 ± sin) with any f: by t = tan(u/2)."""
+    u = w.argument(0.85)
+    sin, cos = call("sin", u), call("cos", u)
+    one, other = (sin, cos) if w.chance(0.5) else (cos, sin)
+    draw = w.rng.random()
+    if draw < 0.45:
+        pair = ("sec", "tan") if one is sin else ("csc", "cot")
+        pieces = [(1, call(pair[0], u)), (w.rng.choice((1, 1, -1)), call(pair[1], u))]
+        w.rng.shuffle(pieces)
+        if pieces[0][0] < 0:
+            pieces.reverse()
+    elif draw < 0.75:
+        pieces = [(1, ONE), (w.rng.choice((1, -1)), one)]
+    else:
+        pieces = [(1, call("sin", u)), (w.rng.choice((1, -1)), call(w.rng.choice(("tan", "cot", "csc", "sec")), u))]
+    below = w.sum(pieces)
+    head = w.rng.choice(tuple(EXPONENTS))
+    k = w.rng.choice((1, 1, 1, 1, 2)) if head in ("sin", "cos") else 1
+    top = function(head, u, k)
+    if w.chance(0.15):
+        top = ONE
+    terms = [
+        Term(X), Term(raised(plus_one(sin, cos), k)), Term(call("log", product([below, sin, cos]))),
+        Term(call("div", raised(plus_one(sin, cos), 2), product([call("add", ONE, one), call("sub", ONE, one)]))),
+    ]  # fmt: skip
+    return Problem(call("div", top, below), tuple(terms))
+
+
+#: h, g, and the order in which h**2 = ±(a - g**2) is written: 1 - cos**2, sec**2 - 1, 1 + tan**2.
+_SQUARES = (
+    ("sin", "cos", "1-g"), ("cos", "sin", "1-g"), ("tan", "sec", "g-1"), ("sec", "tan", "1+g"),
+    ("cot", "csc", "g-1"), ("csc", "cot", "1+g"),
+)  # fmt: skip
+
+
+def _pythagorean(w: Writer) -> Problem:
+    """((1 - cos**2))**(p/2), (sec**2 - 1)**(p/2), sqrt(sin**2), times another function at times."""
+    u = w.argument(0.9)
+    head, other, form = w.rng.choice(_SQUARES)
+    h = call(head, u)
+    square = raised(call(other, u), 2)
+    if w.chance(0.35):
+        inside = raised(h, 2)
+    elif form == "1-g":
+        inside = call("sub", ONE, square)
+    elif form == "g-1":
+        inside = call("sub", square, ONE) if not w.ascending else call("add", call("neg", ONE), square)
+    else:
+        inside = call("add", ONE, square)
+    if w.chance(0.2):
+        inside = call("neg", inside) if inside.head == "pow" else _negative(inside)
+    p = w.rng.choice((1, 1, 1, 3, -1, -1, -3, 5))
+    m, n = (p * e for e in EXPONENTS[head])
+    power = w.power(inside, Fraction(abs(p), 2))
+    tree = power if p > 0 else call("div", ONE, power)
+    if w.chance(0.2):
+        extra = w.rng.choice(("sin", "cos", "tan"))
+        m, n = m + EXPONENTS[extra][0], n + EXPONENTS[extra][1]
+        f = call(extra, u)
+        tree = product([f, power]) if p > 0 else call("div", f, power)
+    if (m, n) == (0, 0):
+        return _pythagorean(w)
+    # sqrt(h**2) is h up to a sign that is constant between zeros
+    sign = call("div", call("sqrt", inside), h)
+    return Problem(tree, tuple(Term(product([t.factor, sign])) for t in sin_cos(m, n, u)))
+
+
+def _negative(inside: Tree) -> Tree:
+    if inside.head == "sub":
+        return call("sub", inside.args[1], inside.args[0]) if inside.args[1] != ONE else call("sub", ONE, inside.args[0])
+    if inside.args[0] == ONE:
+        return call("sub", call("neg", ONE), inside.args[1])
+    return call("sub", ONE, inside.args[1])
+
+
+def _root_of_tangent(w: Writer) -> Problem:
+    """(a + b tan**2)**(p/2): two logarithms in t = tan."""
+    head = w.rng.choice(("tan", "tan", "cot"))
+    t = call(head, w.argument(0.9))
+    base = w.linear(raised(t, 2), unit=0.7)
+    p = w.rng.choice((1, 1, -1, -1, 3))
+    m = w.rng.choice((0, 0, 1)) if p < 3 else 0
+    root = call("sqrt", base)
+    power = w.power(base, Fraction(abs(p), 2))
+    tree = product([raised(t, m), power]) if p > 0 else call("div", raised(t, m), power)
+    below = call("add", ONE, raised(t, 2))
+    terms = [Term(call("log", call("div", root, below)))]
+    if m == 0 and p > 0:
+        terms.append(Term(call("log", call("add", t, root))))
+    if p > 1 or (m and p > 0):
+        terms.append(Term(product([powers_of(t, 1), root])))
+    return Problem(tree, tuple(terms))
+
+
+def _root_of_square(w: Writer) -> Problem:
+    """cos/sqrt(a + b cos**2), sin/sqrt(a + b sin**2)."""
+    u = w.argument(0.9)
+    one, other = (call("sin", u), call("cos", u)) if w.chance(0.5) else (call("cos", u), call("sin", u))
+    base = w.linear(raised(one, 2), unit=0.5)
+    root = call("sqrt", base)
+    tree = call("div", one, root) if w.chance(0.7) else product([one, root])
+    inside = base.args[0] if base.head == "neg" else base
+    last = inside.args[1]
+    square = raised(one, 2)
+    positive = (inside.head == "add") if last in (square,) or last.head == "mul" else True
+    coefficient = next((node.args[0] for node in base.preorder() if node.head == "mul" and node.args[1] == square), ONE)
+    c = product([call("sqrt", coefficient), other]) if coefficient != ONE else other
+    terms = [Term(call("atan", call("div", c, root))) if positive else Term(call("log", call("add", c, root)))]
+    if tree.head == "mul":
+        terms.append(Term(product([other, root])))
+    return Problem(tree, tuple(terms))
+
+
+def _sums_above(w: Writer) -> Problem:
+    """(1 - sin)/cos, (1 - tan**2)/sec**2, sin(x)*(sec(x) + tan(x)), (sin + cos)/…"""
+    u = w.argument(0.85)
+    head, other = w.rng.sample(tuple(EXPONENTS), 2)
+    k, j = w.rng.choice((1, 1, 1, 2)), w.rng.choice((1, 1, 2))
+    first = ONE if w.chance(0.5) else function(w.rng.choice(tuple(EXPONENTS)), u, 1)
+    f = function(head, u, k)
+    if first == f:
+        return _sums_above(w)
+    sign = w.rng.choice(("add", "sub"))
+    top = call(sign, first, f) if w.chance(0.7) else call(sign, f, first)
+    g = function(other, u, j)
+    over = w.chance(0.6)
+    tree = call("div", top, g) if over else product([g, top] if w.chance(0.6) else [top, g])
+    found: dict[Term, None] = {}
+    a, b = EXPONENTS[other]
+    for part, power in ((first, 1), (f, k)):
+        m, n = (-a * j, -b * j) if over else (a * j, b * j)
+        if part != ONE:
+            name = part.args[0].head if part.head == "pow" else part.head
+            m, n = m + EXPONENTS[name][0] * power, n + EXPONENTS[name][1] * power
+        terms = sin_cos(m, n, u) if (m, n) != (0, 0) else [Term(X)]
+        found.update(dict.fromkeys(terms))
+    return Problem(tree, tuple(found))
