@@ -17,6 +17,7 @@ from models.dataset import Example, Shard, example
 from models.held_out import is_held_out
 from models.integrate import excluded
 from models.integrate.families import (
+    backward,
     exponential,
     hyperbolic,
     inverse,
@@ -61,6 +62,7 @@ SINGLE: Final[dict[Sampler, float]] = {
     inverse.sample: 7,
     substitution.sample: 12,
     special.sample: 2,
+    backward.sample: 10,
 }
 #: Sums take their parts from the families in the same proportions, the short ones.
 MIXTURE: Final[dict[Sampler, float]] = {

@@ -205,7 +205,10 @@ class Writer:
             return rational(self.small(), self.small(2))
         if draw < 0.95:
             return self.letter()
-        return constant("pi") if draw < 0.98 else call("sqrt", integer(self.small(2, 7)))
+        if draw < 0.97:
+            return constant("pi")
+        head = self.rng.choice(("sqrt", "sqrt", "exp", "log", "sin", "cos", "tan"))
+        return call(head, integer(self.small(2, 7)))
 
     def argument(self, unit: float = 0.6) -> Tree:
         """What a function is applied to most often: x, k*x, a + b*x, x/k."""

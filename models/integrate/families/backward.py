@@ -1,0 +1,156 @@
+"""A random F, differentiated: after Lample & Charton (2020), kept small.
+
+F is drawn from trees of few operators, SymEngine differentiates, and the ansatz is
+read off F. Alone this makes a poor teacher of what people ask; it covers what no
+recipe foresees.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+import symengine
+
+from models.integrate.problem import Problem, Unlabelled
+from models.integrate.writing import ONE, Writer, negated, product, raised
+from models.random_trees import Alphabet, RandomTrees
+from tokenizer.ansatz import ansatz_of
+from tokenizer.tree import Tree, call, constant, integer, rational, symbol
+
+_SMALL: Final = Alphabet(
+    binary=(("add", 5), ("sub", 3), ("mul", 6), ("div", 3), ("pow", 1)),
+    unary=(
+        ("exp", 4), ("log", 4), ("sqrt", 3), ("sin", 4), ("cos", 4), ("tan", 1.5), ("neg", 0.5),
+        ("asin", 1), ("acos", 0.7), ("atan", 1.5), ("sinh", 1), ("cosh", 1), ("tanh", 0.7),
+        ("asinh", 0.6), ("acosh", 0.4), ("atanh", 0.5),
+    ),
+    variable=0.62, integer=0.36, parameter=0.01, pi=0.01, parameters=2, large=0.02,
+)  # fmt: skip
+_TREES: Final = RandomTrees(_SMALL)
+
+#: Most nodes of an antiderivative and of its derivative.
+_SIZES: Final = (24, 56)
+
+
+def sample(rng: random.Random) -> Problem:
+    """The derivative of a random expression with one to six operators."""
+    while True:
+        operators = rng.choices((1, 2, 3, 4, 5, 6), (6, 14, 22, 24, 20, 14))[0]
+        tree = _TREES.sample(rng, operators)
+        if tree.size > _SIZES[0] or not tree.contains("x"):
+            continue
+        try:
+            slope = symengine.diff(to_symengine(tree), symengine.Symbol("x"))
+            if rng.random() < 0.25:
+                slope = symengine.expand(slope)
+            integrand = from_symengine(slope, Writer(rng))
+        except (Unlabelled, ArithmeticError, RuntimeError, ValueError, TypeError):
+            continue
+        if integrand.size > _SIZES[1] or not integrand.contains("x"):
+            continue
+        terms = ansatz_of(tree, "x")
+        if terms:
+            return Problem(integrand, tuple(terms))
+
+
+def to_symengine(tree: Tree) -> Any:
+    """The expression with SymEngine's automatic simplifications."""
+    if tree.head == "integer":
+        return symengine.Integer(tree.value)
+    if tree.head == "symbol":
+        return symengine.Symbol(str(tree.value))
+    if tree.head == "constant":
+        return {"pi": symengine.pi, "E": symengine.E, "I": symengine.I}[str(tree.value)]
+    args = [to_symengine(arg) for arg in tree.args]
+    match tree.head:
+        case "neg":
+            return -args[0]
+        case "add":
+            return args[0] + args[1]
+        case "sub":
+            return args[0] - args[1]
+        case "mul":
+            return args[0] * args[1]
+        case "div":
+            return args[0] / args[1]
+        case "pow":
+            return args[0] ** args[1]
+    return getattr(symengine, tree.head)(args[0])
+
+
+def from_symengine(e: Any, writer: Writer) -> Tree:
+    """The Tree in which ``writer`` would write ``e``; raises Unlabelled for other functions."""
+    if e.is_Integer:
+        return integer(int(e))
+    if e.is_Rational:
+        return rational(int(e.p), int(e.q))
+    if e.is_Symbol:
+        return symbol(str(e))
+    if e == symengine.pi:
+        return constant("pi")
+    if e == symengine.E:
+        return call("exp", ONE)
+    if e.is_Add:
+        return _sum([from_symengine(arg, writer) for arg in _ordered(e.args, writer)])
+    if e.is_Mul:
+        return _quotient(_ordered(e.args, writer), writer)
+    if e.is_Pow:
+        return _power(*e.args, writer)
+    head = type(e).__name__.lower()
+    if head == "abs" or len(e.args) != 1:
+        raise Unlabelled(head)
+    return call(head, from_symengine(e.args[0], writer))
+
+
+def _ordered(args: tuple[Any, ...], writer: Writer) -> list[Any]:
+    # SymEngine's order follows hashes; people put numbers first and are not consistent otherwise
+    ordered = sorted(args, key=lambda arg: (not arg.is_Number, str(arg)))
+    if writer.shuffled:
+        rest = [arg for arg in ordered if not arg.is_Number]
+        writer.rng.shuffle(rest)
+        ordered = [arg for arg in ordered if arg.is_Number] + rest
+    return ordered
+
+
+def _sum(terms: list[Tree]) -> Tree:
+    tree = terms[0]
+    for term in terms[1:]:
+        if term.head == "neg":
+            tree = call("sub", tree, negated(term))
+        else:
+            tree = call("add", tree, term)
+    return tree
+
+
+def _quotient(factors: list[Any], writer: Writer) -> Tree:
+    above: list[Tree] = []
+    below: list[Tree] = []
+    negative = False
+    for factor in factors:
+        if factor.is_Rational:
+            p, q = int(factor.p), int(factor.q)
+            negative = p < 0
+            above += [integer(abs(p))] if abs(p) != 1 else []
+            below += [integer(q)] if q != 1 else []
+        elif factor.is_Pow and factor.args[1].is_Number and factor.args[1].is_negative:
+            below.append(_power(factor.args[0], -factor.args[1], writer))
+        else:
+            above.append(from_symengine(factor, writer))
+    tree = product(above)
+    if below:
+        tree = call("div", tree, product(below))
+    return call("neg", tree) if negative else tree
+
+
+def _power(base: Any, exponent: Any, writer: Writer) -> Tree:
+    if base == symengine.E:
+        return call("exp", from_symengine(exponent, writer))
+    if exponent.is_Number and exponent.is_negative:
+        return call("div", ONE, _power(base, -exponent, writer))
+    tree = from_symengine(base, writer)
+    if exponent.is_Integer:
+        return raised(tree, int(exponent))
+    if exponent.is_Rational and (int(exponent.p), int(exponent.q)) == (1, 2) and not writer.root_as_power:
+        return call("sqrt", tree)
+    return call("pow", tree, from_symengine(exponent, writer))
