@@ -39,7 +39,8 @@ def conditions(
         if base.has(x) or not base.free_symbols or power in known or not exponent.is_Rational:
             continue
         if exponent.q % 2 == 0 and not base.is_nonnegative:
-            add = Condition(f"{base} > 0")
+            negative = base.could_extract_minus_sign()
+            add = Condition(f"{-base} < 0" if negative else f"{base} > 0")
             found[add.text] = add
         elif exponent.is_negative:
             for factor in sympy.Mul.make_args(sympy.factor(base)):
@@ -47,8 +48,8 @@ def conditions(
                 if bare.free_symbols and not bare.is_nonzero and 1 / bare not in known:
                     add = _nonzero(bare)
                     found[add.text] = add
-    positive = {text.removesuffix(" > 0") for text in found if text.endswith(" > 0")}
-    return [c for c in found.values() if c.text.removesuffix(" != 0") not in positive]
+    signed = {text[:-4] for text in found if text.endswith((" > 0", " < 0"))}
+    return [c for c in found.values() if c.text.removesuffix(" != 0") not in signed]
 
 
 def _nonzero(base: sympy.Expr) -> Condition:

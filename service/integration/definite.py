@@ -164,12 +164,6 @@ def _solve(
             else "antiderivative agreed in numbers",
             "antiderivative",
         )
-    if fallback:
-        value = _by_sympy(f, x, a, b, deadline)
-        if value is not None and _same(value, numeric) and numeric.digits >= NUMERIC_DIGITS:
-            return _answer(
-                value, numeric, convergence, "numeric", "SymPy's definite integration", "sympy"
-            )
     if fallback and numeric.digits >= NUMERIC_DIGITS:
         value = recognise.closed_form(numeric.value, f, x)
         if value is not None:
@@ -177,6 +171,12 @@ def _solve(
                 value, numeric, convergence, "numeric",
                 "integer relation found among its digits", "recognised",
             )  # fmt: skip
+    if fallback:
+        value = _by_sympy(f, x, a, b, deadline)
+        if value is not None and _same(value, numeric) and numeric.digits >= NUMERIC_DIGITS:
+            return _answer(
+                value, numeric, convergence, "numeric", "SymPy's definite integration", "sympy"
+            )
     return Definite(
         convergence,
         value=digits(numeric.value),

@@ -18,7 +18,7 @@ from service.verification.timing import OutOfTime, time_limit
 #: Seconds for one limit by SymPy.
 LIMIT_S = 2.0
 
-_INFINITE = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+_INFINITE = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity, sympy.AccumBounds)
 
 
 def one_sided_limit(
@@ -39,6 +39,9 @@ def _candidates(
     e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int
 ) -> Iterator[sympy.Expr | None]:
     yield _structural(e, x, point, side)
+    together = _one_logarithm(e, x)
+    if together != e:
+        yield _structural(together, x, point, side)
     # what tends to oo - oo may not do so once logarithms are taken apart
     apart = sympy.expand(sympy.expand_log(e, force=True))
     if apart != e:
@@ -46,6 +49,27 @@ def _candidates(
     yield _by_sympy(e, x, point, side)
     if apart != e:
         yield _by_sympy(apart, x, point, side)
+
+
+def _one_logarithm(e: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """The logarithms in a sum, with commensurable coefficients, as one: oo - oo may go away."""
+    logs = []
+    rest = S.Zero
+    for term in sympy.Add.make_args(e):
+        coefficient, factor = term.as_independent(x, as_Add=False)
+        if isinstance(factor, sympy.log):
+            logs.append((coefficient, factor.args[0]))
+        else:
+            rest += term
+    while logs:
+        unit, _ = logs[0]
+        ratios = [sympy.cancel(c / unit) for c, _ in logs]
+        alike = [(r, u) for r, (_, u) in zip(ratios, logs, strict=True) if r.is_Rational]
+        logs = [pair for r, pair in zip(ratios, logs, strict=True) if not r.is_Rational]
+        common = sympy.ilcm(*(r.q for r, _ in alike))
+        product = sympy.Mul(*(u ** (r * common) for r, u in alike))
+        rest += unit / common * sympy.log(product)
+    return rest
 
 
 _AT_INFINITY: Final[dict[Any, tuple[sympy.Expr, sympy.Expr]]] = {

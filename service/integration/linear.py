@@ -32,7 +32,19 @@ def solve(
     combined = field.reduce(_over_common_denominator(elements, field))
     rows = _equations(combined, field, count)
     solution = _eliminate(rows, field, count)
-    return None if solution is None else [field.to_sympy(c) for c in solution]
+    return None if solution is None else [_readable(field.to_sympy(c)) for c in solution]
+
+
+def _readable(constant: sympy.Expr) -> sympy.Expr:
+    """A constant with sines and cosines instead of tangents of half angles."""
+    tangents = constant.atoms(sympy.tan)
+    if not tangents:
+        return constant
+    table = {}
+    for t in tangents:
+        double = 2 * t.args[0]
+        table[t] = sympy.sin(double) / (1 + sympy.cos(double))
+    return sympy.cancel(sympy.expand_trig(sympy.trigsimp(sympy.together(constant.xreplace(table)))))
 
 
 def _over_common_denominator(elements: list[Element], field: KernelField) -> fmpq_mpoly:
