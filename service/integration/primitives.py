@@ -1,0 +1,105 @@
+"""Primitives of p(u)/q(u): the logarithms and arctangents that a factor q brings.
+
+Gradshteyn & Ryzhik 2.10–2.14: q irreducible over Q, of degree 1 or 2, a biquadratic or
+palindromic quartic, u**3 - c, u**6 - c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy
+from sympy import S
+
+
+def factor_primitives(q: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """Logarithms and arctangents in the primitives of p(u)/q(u), q irreducible over Q."""
+    polynomial = sympy.Poly(q, u)
+    yield sympy.log(q)
+    match polynomial.degree():
+        case 2:
+            yield from _quadratic(*polynomial.all_coeffs(), u=u)
+        case 3:
+            a, b, c, d = polynomial.all_coeffs()
+            if b == 0 and c == 0 and (d / a).is_Rational:
+                r = sympy.real_root(-d / a, 3)
+                yield sympy.log(u - r)
+                yield from _over_field(S.One, r, r * r, u)
+        case 4:
+            yield from _quartic(polynomial, u)
+        case 6:
+            a, *middle, d = polynomial.all_coeffs()
+            if not any(middle) and (d / a).is_Rational:
+                yield from _sixth(d / a, u)
+
+
+def _quadratic(
+    a: sympy.Expr, b: sympy.Expr, c: sympy.Expr, *, u: sympy.Symbol
+) -> Iterator[sympy.Expr]:
+    disc = sympy.expand(b * b - 4 * a * c)
+    slope = 2 * a * u + b
+    if disc.is_positive is not True:
+        yield sympy.atan(sympy.radsimp(slope / square_root(-disc)))
+    if disc.is_positive is not False:
+        s = square_root(disc)
+        yield sympy.log((slope - s) / (slope + s))
+
+
+def _over_field(
+    a: sympy.Expr, b: sympy.Expr, c: sympy.Expr, u: sympy.Symbol
+) -> Iterator[sympy.Expr]:
+    """log and atan of a quadratic whose coefficients are real radicals."""
+    yield sympy.log(a * u**2 + b * u + c)
+    disc = sympy.radsimp(sympy.expand(b * b - 4 * a * c))
+    slope = 2 * a * u + b
+    if disc.is_negative:
+        yield sympy.atan(slope / sympy.sqrtdenest(sympy.sqrt(-disc)))
+    elif disc.is_positive:
+        s = sympy.sqrtdenest(sympy.sqrt(disc))
+        yield sympy.log((slope - s) / (slope + s))
+
+
+def _quartic(polynomial: sympy.Poly, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    a, b, c, d, e = polynomial.all_coeffs()
+    if b == 0 and d == 0:
+        B, C = c / a, e / a
+        disc = B * B - 4 * C
+        if disc.is_positive:
+            s = square_root(disc)
+            for sign in (1, -1):
+                yield from _over_field(S.One, S.Zero, (B + sign * s) / 2, u)
+        if C.is_positive and (disc.is_negative or square_root(C).is_Rational):
+            r = square_root(C)
+            m = 2 * r - B
+            if m.is_positive:
+                s = sympy.sqrtdenest(square_root(m))
+                yield from _over_field(S.One, s, r, u)
+                yield from _over_field(S.One, -s, r, u)
+        elif disc.is_negative is False and C.is_positive is None:
+            return
+    elif a == e and b == d:
+        # palindromic: u + 1/u obeys a quadratic equation
+        disc = b * b - 4 * a * (c - 2 * a)
+        if disc.is_positive:
+            for sign in (1, -1):
+                yield from _over_field(S.One, (b + sign * square_root(disc)) / (2 * a), S.One, u)
+
+
+def _sixth(c: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """u**6 + c without rational factors: through u**3 and u**2."""
+    if c.is_negative:
+        r = sympy.root(-c, 6)
+        yield sympy.log((u - r) / (u + r))
+        for sign in (1, -1):
+            yield from _over_field(S.One, sign * r, r * r, u)
+    else:
+        r = sympy.root(c, 6)
+        for b in (S.Zero, sympy.sqrt(3) * r, -sympy.sqrt(3) * r):
+            yield from _over_field(S.One, b, r * r, u)
+
+
+def square_root(value: sympy.Expr) -> sympy.Expr:
+    """A square root without absolute values of parameters: the sign does not matter here."""
+    positive = {s: sympy.Dummy(s.name, positive=True) for s in value.free_symbols}
+    root = sympy.sqrt(sympy.factor(value.subs(positive)))
+    return root.subs({dummy: s for s, dummy in positive.items()})
