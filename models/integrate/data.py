@@ -6,6 +6,7 @@ write(Path("runs/data/integrate"), shards=100, size=20_000, seed=1)
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -138,7 +139,7 @@ def examples(
             yield problem, example(encoded, tokens)
 
 
-def write(folder: Path, shards: int, size: int, seed: int, *, validation: int = 1000) -> Drawn:
+def write(folder: Path, shards: int, size: int, seed: int, *, validation: int = 500) -> Drawn:
     """Write ``shards`` files of ``size`` examples; those already there are kept (resumable).
 
     ``folder/validation/`` gets one shard of problems of the test fold. Raises
@@ -170,8 +171,6 @@ def write(folder: Path, shards: int, size: int, seed: int, *, validation: int = 
 
 def main() -> None:
     """``python -m models.integrate.data FOLDER SHARDS SIZE SEED``."""
-    import sys
-
     folder, shards, size, seed = sys.argv[1:5]
     write(Path(folder), int(shards), int(size), int(seed))
 

@@ -196,6 +196,13 @@ class Writer:
             return negated(tree)
         return call("mul", tree, self.coefficient())
 
+    def with_factor(self, tree: Tree) -> Tree:
+        """``tree``, a monomial, with a small integer for a coefficient more often than not."""
+        c = integer(self.small()) if self.chance(0.6) else ONE
+        if tree.head == "div" and tree.args[0] == ONE:
+            return call("div", c, tree.args[1])
+        return product([c, tree])
+
     def coefficient(self) -> Tree:
         """A constant factor."""
         draw = self.rng.random()

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Power, Writer, product, raised
+from models.integrate.writing import ONE, Power, Writer, X, product, raised
 from tokenizer.ansatz import Term, polynomial_degree
 from tokenizer.tree import Tree, call
 
@@ -69,7 +69,7 @@ def algebraic(
 
 
 def slot_degree(factors: Sequence[Power], numerator: Sequence[Tree]) -> int:
-    """Degree of p in p*Y/D: an antiderivative grows like x*f; with roots it may tend to a constant."""
+    """Degree of p in p*Y/D: an antiderivative grows like x*f, or tends to a constant."""
     growth = Fraction(1 + sum(degree_of(n) for n in numerator))
     over = Fraction(0)
     for base, e in factors:

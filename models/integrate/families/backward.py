@@ -96,7 +96,7 @@ def from_symengine(e: Any, writer: Writer) -> Tree:
     if e.is_Mul:
         return _quotient(_ordered(e.args, writer), writer)
     if e.is_Pow:
-        return _power(*e.args, writer)
+        return _power(e.args[0], e.args[1], writer)
     head = type(e).__name__.lower()
     if head == "abs" or len(e.args) != 1:
         raise Unlabelled(head)
@@ -116,10 +116,8 @@ def _ordered(args: tuple[Any, ...], writer: Writer) -> list[Any]:
 def _sum(terms: list[Tree]) -> Tree:
     tree = terms[0]
     for term in terms[1:]:
-        if term.head == "neg":
-            tree = call("sub", tree, negated(term))
-        else:
-            tree = call("add", tree, term)
+        negative = term.head == "neg"
+        tree = call("sub" if negative else "add", tree, negated(term) if negative else term)
     return tree
 
 
@@ -151,6 +149,10 @@ def _power(base: Any, exponent: Any, writer: Writer) -> Tree:
     tree = from_symengine(base, writer)
     if exponent.is_Integer:
         return raised(tree, int(exponent))
-    if exponent.is_Rational and (int(exponent.p), int(exponent.q)) == (1, 2) and not writer.root_as_power:
+    if (
+        exponent.is_Rational
+        and (int(exponent.p), int(exponent.q)) == (1, 2)
+        and not writer.root_as_power
+    ):
         return call("sqrt", tree)
     return call("pow", tree, from_symengine(exponent, writer))

@@ -1,4 +1,4 @@
-"""Exponentials: with polynomials, trigonometric and hyperbolic factors, rational functions of them."""
+"""Exponentials: beside polynomials and other functions, in rational functions and under roots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from fractions import Fraction
 
 from models.integrate.problem import Problem
 from models.integrate.writing import (
-    ONE, X, Writer, negated, plus_one, powers_of, product, raised,
+    ONE,
+    Writer,
+    X,
+    negated,
+    plus_one,
+    powers_of,
+    product,
+    raised,
 )  # fmt: skip
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer
@@ -291,10 +298,7 @@ def _of_root(w: Writer) -> Problem:
     head = w.rng.choice(("exp", "exp", "sin", "cos", "sinh", "cosh"))
     f = call(head, inner)
     x = Fraction(k, n)
-    if x < 0:
-        tree = call("div", f, w.power(X, -x))
-    else:
-        tree = product([w.power(X, x) if x else ONE, f])
+    tree = call("div", f, w.power(X, -x)) if x < 0 else product([w.power(X, x) if x else ONE, f])
     count = k + n - 1
     slot = powers_of(root, count)
     partner = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh"}.get(head)
@@ -346,43 +350,49 @@ def _exact_inside(w: Writer) -> Problem:
     n = w.rng.choice((2, 2, 2, 3, -1))
     c = w.rng.choice((1, 1, -1, 2))
     if n == -1:
-        p = [0, 0, 1] if w.chance(0.3) else [0, 1]
+        square = w.chance(0.3)
         u = call("div", integer(abs(c)), X)
         if c < 0:
             u = negated(u)
-        # d(p exp(c/x)) = (p' - c p/x**2) exp(c/x), p divisible by x
-        top = [(1, raised(X, 1) if len(p) == 3 else ONE)]
-        if len(p) == 3:
+        # (p' - c p/x**2) exp(c/x) with p = x or x**2
+        top = [(1, X if square else ONE)]
+        if square:
             top = [(1, call("mul", integer(2), X)), (-1 if c > 0 else 1, integer(abs(c)))]
         else:
             top.append((-1 if c > 0 else 1, call("div", integer(abs(c)), X)))
         e = call("exp", u)
         return Problem(product([w.sum(top), e]), (Term(e, 2),))
-    p = [w.rng.choice((0, 1, 1, 2, -1)), w.rng.choice((0, 1, 1, 2))] + ([1] if w.chance(0.3) else [])
+    p = [w.rng.choice((0, 1, 1, 2, -1)), w.rng.choice((0, 1, 1, 2))] + (
+        [1] if w.chance(0.3) else []
+    )
     slope = [0] * (n - 1) + [n * c]
-    top = _plus(_slope(p), _times(p, slope))
-    if not any(top):
+    numerator = _plus(_slope(p), _times(p, slope))
+    if not any(numerator):
         return _exact_inside(w)
     u = raised(X, n)
     if c != 1:
         u = negated(u) if c == -1 else call("mul", integer(c), u)
     e = call("exp", u)
-    above = w.polynomial(top)
+    above = w.polynomial(numerator)
     if above == ONE:
-        return Problem(e, (Term(e),)) if not p else _exact_inside(w)
+        return _exact_inside(w)
     factors = [above, e] if w.chance(0.6) else [e, above]
     return Problem(product(factors), (Term(e, len(p) - 1),))
 
 
 def _beside_sum(w: Writer) -> Problem:
-    """(1 + exp(x))*(x + exp(x))**r, (1 + 1/x)/(x + log(x))**r: the derivative of a sum beside it."""
+    """(1 + exp(x))*(x + exp(x))**r, (1 + 1/x)/(x + log(x))**r: a sum and its derivative."""
     head = w.rng.choice(("exp", "exp", "exp", "log", "sin"))
     f = call(head, X)
     slope = {"exp": f, "log": call("div", ONE, X), "sin": call("cos", X)}[head]
     g = call("add", X, f) if w.chance(0.6) else call("add", f, X)
     top = call("add", ONE, slope)
-    r = Fraction(w.rng.choice((-1, -2, 2, 3)), 1) if w.chance(0.4) else Fraction(w.rng.choice((-1, 1, -3, 3, -2)), w.rng.choice((2, 2, 3)))
-    if r == 0 or r.denominator == 1 and r == -1 and w.chance(0.5):
+    r = (
+        Fraction(w.rng.choice((-1, -2, 2, 3)), 1)
+        if w.chance(0.4)
+        else Fraction(w.rng.choice((-1, 1, -3, 3, -2)), w.rng.choice((2, 2, 3)))
+    )
+    if r == 0 or (r.denominator == 1 and r == -1 and w.chance(0.5)):
         r = Fraction(-1, 2)
     power = w.power(g, abs(r))
     tree = product([top, power]) if r > 0 else call("div", top, power)
@@ -403,10 +413,14 @@ def _split(w: Writer) -> Problem:
     n = w.rng.choice((1, 2, 2, 3))
     base = w.linear(e)
     if draw < 0.7:
-        tree = product([raised(base, n), raised(X, k)] if w.chance(0.5) else [raised(X, k), raised(base, n)])
+        tree = product(
+            [raised(base, n), raised(X, k)] if w.chance(0.5) else [raised(X, k), raised(base, n)]
+        )
         return Problem(tree, (Term(ONE, k + 1), Term(powers_of(e, n), k)))
     minus = call("exp", negated(e.args[0])) if w.chance(0.5) else call("div", ONE, e)
     pair = [e, minus]
     w.rng.shuffle(pair)
-    tree = product([raised(X, k) if w.chance(0.5) else e, raised(call(w.rng.choice(("add", "sub")), *pair), n)])
+    tree = product(
+        [raised(X, k) if w.chance(0.5) else e, raised(call(w.rng.choice(("add", "sub")), *pair), n)]
+    )
     return Problem(tree, (Term(ONE, k + 1), Term(raised(plus_one(e, minus), n + 1), k)))

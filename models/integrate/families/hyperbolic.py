@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from models.integrate.families import trigonometric
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, plus_one, powers_of, product, raised
+from models.integrate.writing import ONE, Writer, X, plus_one, powers_of, product, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer
 
@@ -97,9 +97,19 @@ def _over_one_plus(w: Writer) -> Problem:
             co = call("tanh" if head == "sech" else "coth", u)
             if m % 2:
                 lead = call("atan", sinh) if head == "sech" else call("log", call("add", f, co))
-                terms = [Term(lead), Term(raised(plus_one(sinh, cosh), 1)), Term(product([f, powers_of(co, m)])), Term(call("div", f, base))]
+                terms = [
+                    Term(lead),
+                    Term(raised(plus_one(sinh, cosh), 1)),
+                    Term(product([f, powers_of(co, m)])),
+                    Term(call("div", f, base)),
+                ]
             else:
-                terms = [Term(X), Term(call("log", base)), Term(call("log", co)), Term(powers_of(co, m))]
+                terms = [
+                    Term(X),
+                    Term(call("log", base)),
+                    Term(call("log", co)),
+                    Term(powers_of(co, m)),
+                ]
     return Problem(tree, tuple(terms))
 
 
@@ -151,7 +161,9 @@ def _sums(w: Writer) -> Problem:
     if draw < 0.7:
         a, b = w.rng.sample((1, 2, 3, 4, 5), 2)
         u, v = (X if k == 1 else call("mul", integer(k), X) for k in (a, b))
-        tree = product([call(w.rng.choice(("sinh", "cosh")), u), call(w.rng.choice(("sinh", "cosh")), v)])
+        tree = product(
+            [call(w.rng.choice(("sinh", "cosh")), u), call(w.rng.choice(("sinh", "cosh")), v)]
+        )
         slot = product([plus_one(call("sinh", s), call("cosh", s)) for s in (u, v)])
         return Problem(tree, (Term(slot),))
     k = w.rng.choice((1, 2, 3, 4, 5, 6))

@@ -1,4 +1,4 @@
-"""Inverse functions: x^k times them, their squares, exponentials of them, over their derivatives."""
+"""Inverse functions: x^k times them, their squares, exponentials of them, their derivatives."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ import random
 from fractions import Fraction
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, powers_of, product, raised
+from models.integrate.writing import ONE, Writer, X, powers_of, product, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer, rational
 
 
 def sample(rng: random.Random) -> Problem:
     """One integrand with an inverse trigonometric or hyperbolic function."""
-    kinds = (_rational_kind, _radical_kind, _squares, _of_root, _of_reciprocal, _beside, _exponentials, _secants)
+    kinds = (
+        _rational_kind,
+        _radical_kind,
+        _squares,
+        _of_root,
+        _of_reciprocal,
+        _beside,
+        _exponentials,
+        _secants,
+    )
     return rng.choices(kinds, (26, 22, 9, 13, 4, 14, 8, 7))[0](Writer(rng))
 
 
@@ -72,7 +81,11 @@ def _radical_kind(w: Writer) -> Problem:
         terms = [Term(call("div", f, raised(X, -k - 1)))]
         if k % 2 == 0:
             inside = root if head != "acosh" else call("sqrt", call("sub", raised(u, 2), ONE))
-            terms.append(Term(call("log", call("div", inside, X)) if head != "acosh" else call("atan", inside)))
+            terms.append(
+                Term(
+                    call("log", call("div", inside, X)) if head != "acosh" else call("atan", inside)
+                )
+            )
         if k < -2:
             terms.append(Term(call("div", root, raised(X, -k - 2)), max(0, -k - 4)))
     return Problem(w.scaled(_factor(w, k, f), 0.05), tuple(terms))
@@ -100,7 +113,9 @@ def _squares(w: Writer) -> Problem:
         k = w.rng.choice((0, 0, 0, 1, 2)) if n == 2 else 0
         root = _root(head, u)
         tree = _factor(w, k, raised(f, n))
-        return Problem(tree, (Term(powers_of(f, n), k + 1), Term(product([root, powers_of(f, n - 1)]), k)))
+        return Problem(
+            tree, (Term(powers_of(f, n), k + 1), Term(product([root, powers_of(f, n - 1)]), k))
+        )
     head = w.rng.choice(("atan", "atan", "acot", "atanh", "acoth"))
     f = call(head, X)
     k = w.rng.choice((1, 1, 3))
@@ -112,16 +127,15 @@ def _squares(w: Writer) -> Problem:
 def _of_root(w: Writer) -> Problem:
     """x**(k/2) times an inverse function of sqrt(x)."""
     root = w.power(X, Fraction(1, 2))
-    head = w.rng.choice(("atan", "atan", "acot", "atanh", "acoth", "asin", "acos", "asinh", "asec", "acsc", "acosh"))
+    head = w.rng.choice(
+        ("atan", "atan", "acot", "atanh", "acoth", "asin", "acos", "asinh", "asec", "acsc", "acosh")
+    )
     f = call(head, root)
     k = w.rng.choice((0, 0, 0, 2, 2, 4, -1, -1, 1, 3, -4, -4, -6, -3, -5))
     if k % 2 and head in ("asec", "acsc", "acosh", "asinh"):
         k -= 3 if k == -1 else 1
     x = w.power(X, Fraction(abs(k), 2)) if k else ONE
-    if k < 0:
-        tree = call("div", f, x)
-    else:
-        tree = product([x, f] if w.chance(0.75) else [f, x])
+    tree = call("div", f, x) if k < 0 else product([x, f] if w.chance(0.75) else [f, x])
     up = k + 2
     sign = {"atan": "add", "acot": "add", "asinh": "add"}.get(head, "sub")
     base = call(sign, ONE, X)
@@ -151,7 +165,9 @@ def _of_root(w: Writer) -> Problem:
                 if up < 0:
                     terms.append(Term(call("atanh", y)))
         case "acosh":
-            y = product([call("sqrt", call("sub", root, ONE)), call("sqrt", call("add", root, ONE))])
+            y = product(
+                [call("sqrt", call("sub", root, ONE)), call("sqrt", call("add", root, ONE))]
+            )
             terms += [Term(f), Term(over(product([root, y])), whole + down)]
         case _:
             y = call("sqrt", call("sub", X, ONE))
@@ -167,8 +183,15 @@ def _of_reciprocal(w: Writer) -> Problem:
     head = w.rng.choice(("atan", "acot", "atanh", "acoth"))
     f = call(head, u)
     k = w.rng.choice((0, 0, 1, 2))
-    below = call("add" if head in ("atan", "acot") else "sub", raised(X, 2), raised(u.args[0], 2) if u.args[0] != ONE else ONE)
-    return Problem(_factor(w, k, f), (Term(f, k + 1), Term(call("log", below)), *((Term(ONE, k),) if k else ())))
+    below = call(
+        "add" if head in ("atan", "acot") else "sub",
+        raised(X, 2),
+        raised(u.args[0], 2) if u.args[0] != ONE else ONE,
+    )
+    return Problem(
+        _factor(w, k, f),
+        (Term(f, k + 1), Term(call("log", below)), *((Term(ONE, k),) if k else ())),
+    )
 
 
 def _beside(w: Writer) -> Problem:
@@ -196,7 +219,10 @@ def _beside(w: Writer) -> Problem:
         k = w.rng.choice((0, 0, 1, 1, 2, 3))
         if w.chance(0.2):
             k = w.rng.choice((0, 2))
-            return Problem(product([raised(X, k), f, root]), (Term(product([root, f]), k + 1), Term(raised(f, 2)), Term(ONE, k + 2)))
+            return Problem(
+                product([raised(X, k), f, root]),
+                (Term(product([root, f]), k + 1), Term(raised(f, 2)), Term(ONE, k + 2)),
+            )
         if k == 0:
             n = w.rng.choice((1, 2, 3))
             return Problem(call("div", raised(f, n), root), (Term(raised(f, n + 1)),))
@@ -210,7 +236,9 @@ def _beside(w: Writer) -> Problem:
     inside = _root(head, X).args[0]
     k = w.rng.choice((0, 1))
     tree = call("div", product([raised(X, k), f]), call("pow", inside, rational(3, 2)))
-    rest = call("log", inside) if k == 0 else call("atan", X) if head == "asinh" else call("atanh", X)
+    rest = (
+        call("log", inside) if k == 0 else call("atan", X) if head == "asinh" else call("atanh", X)
+    )
     return Problem(tree, (Term(call("div", f, call("sqrt", inside)), 1 - k), Term(rest)))
 
 
@@ -222,7 +250,9 @@ def _exponentials(w: Writer) -> Problem:
         e = call("exp", f if w.chance(0.7) else call("mul", integer(w.small(2, 4)), f))
         below = call("add", ONE, raised(X, 2))
         p = w.rng.choice((2, 2, 3, 3, 4))
-        tree = call("div", product([raised(X, w.rng.choice((0, 0, 1))), e]), w.power(below, Fraction(p, 2)))
+        tree = call(
+            "div", product([raised(X, w.rng.choice((0, 0, 1))), e]), w.power(below, Fraction(p, 2))
+        )
         y = w.power(below, Fraction(p - 2, 2)) if p > 2 else ONE
         return Problem(tree, (Term(call("div", e, y) if y != ONE else e, p - 2),))
     if draw < 0.5:
@@ -234,7 +264,7 @@ def _exponentials(w: Writer) -> Problem:
     head = w.rng.choice(("atanh", "atanh", "acoth"))
     f = call(head, X)
     e = call("exp", f)
-    sign, other = ("add", "sub") if w.chance(0.6) else ("sub", "add")
+    sign = "add" if w.chance(0.6) else "sub"
     base = call(sign, ONE, X)
     n = w.rng.choice((0, 0, 1, 1, 2, -1, -1, -2))
     k = w.rng.choice((0, 0, 1, 1, 2))
@@ -250,7 +280,11 @@ def _exponentials(w: Writer) -> Problem:
     degree = k + max(n, 0) + 1
     terms: list[Term]
     if half:
-        shape = call("div", product([e]), w.power(base, -power)) if power < 0 else call("div", e, call("sqrt", base))
+        shape = (
+            call("div", product([e]), w.power(base, -power))
+            if power < 0
+            else call("div", e, call("sqrt", base))
+        )
         terms = [Term(shape, degree + 1)]
         if sign == "sub" and power < 0:
             terms.append(Term(call("log", call("div", call("sqrt", call("add", ONE, X)), base))))
@@ -277,7 +311,10 @@ def _secants(w: Writer) -> Problem:
         if k % 2 == 0:
             terms.append(Term(call("atanh", y)))
     else:
-        terms = [Term(call("div", f, raised(X, -k - 1))), Term(call("div", y, raised(X, -k - 2)) if k < -2 else y)]
+        terms = [
+            Term(call("div", f, raised(X, -k - 1))),
+            Term(call("div", y, raised(X, -k - 2)) if k < -2 else y),
+        ]
         if k % 2:
             terms.append(Term(f))
     return Problem(_factor(w, k, f), tuple(terms))

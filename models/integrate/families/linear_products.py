@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from models.integrate.families.algebraic import algebraic
 from models.integrate.problem import Problem
-from models.integrate.writing import X, Power, Writer
+from models.integrate.writing import Power, Writer, X
 from tokenizer.tree import Tree
 
 

@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, powers_of, product, raised
+from models.integrate.writing import ONE, Writer, X, powers_of, product, raised
 from tokenizer.ansatz import Term, polynomial_degree
 from tokenizer.tree import Tree, call, integer
 
@@ -256,7 +256,10 @@ def _of_power(w: Writer) -> Problem:
     if k == -1:
         return Problem(call("div", log, X), (Term(raised(log, 2)),))
     if k < 0:
-        return Problem(call("div", log, raised(X, -k)), (Term(call("div", powers_of(log, 1), raised(X, -k - 1))),))
+        return Problem(
+            call("div", log, raised(X, -k)),
+            (Term(call("div", powers_of(log, 1), raised(X, -k - 1))),),
+        )
     tree = product([raised(X, k), log])
     return Problem(tree, (Term(product([raised(X, k + 1), powers_of(log, 1)])),))
 
@@ -270,10 +273,16 @@ def _laurent(w: Writer) -> Problem:
         pieces = [raised(X, k), call("div", ONE, raised(X, j))]
         w.rng.shuffle(pieces)
         tree = product([call(w.rng.choice(("add", "sub")), *pieces), log])
-        last = Term(raised(log, 2)) if j == 1 else Term(call("div", powers_of(log, 1), raised(X, j - 1)))
+        last = (
+            Term(raised(log, 2))
+            if j == 1
+            else Term(call("div", powers_of(log, 1), raised(X, j - 1)))
+        )
         return Problem(tree, (Term(product([raised(X, k + 1), powers_of(log, 1)])), last))
     base = w.linear(log, unit=0.7)
     n = w.rng.choice((1, 1, 2, 3))
     k = w.rng.choice((0, 1, 2, 3))
-    tree = product([raised(X, k), raised(base, n)] if w.chance(0.6) else [raised(base, n), raised(X, k)])
+    tree = product(
+        [raised(X, k), raised(base, n)] if w.chance(0.6) else [raised(base, n), raised(X, k)]
+    )
     return Problem(tree, (Term(product([raised(X, k + 1), powers_of(log, n)])),))

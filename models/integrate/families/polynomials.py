@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, product, raised
 from models.integrate.families.algebraic import degree_of
+from models.integrate.problem import Problem
+from models.integrate.writing import ONE, Writer, X, product, raised
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call, integer, rational
+from tokenizer.tree import Tree, call, rational
 
 
 def sample(rng: random.Random) -> Problem:
@@ -51,12 +51,7 @@ def _laurent(w: Writer) -> Problem:
         else:
             pieces[e] = call("div", ONE, w.power(X, -e))
     terms = []
-    for tree in pieces.values():
-        c = integer(w.small(1, 9)) if w.chance(0.6) else ONE
-        if tree.head == "div" and tree.args[0] == ONE:
-            tree = call("div", c, tree.args[1])
-        elif c != ONE:
-            tree = c if tree == ONE else call("mul", c, tree)
+    for tree in map(w.with_factor, pieces.values()):
         terms.append((1 if w.chance(0.65) else -1, tree))
     tree = w.sum(terms)
     over = Fraction(0)
@@ -71,7 +66,7 @@ def _laurent(w: Writer) -> Problem:
             found[Term(call("log", X))] = None
         elif rest == 0:
             if e >= 0:
-                found = {t: None for t in found if not (t.factor == ONE)}
+                found = {t: None for t in found if t.factor != ONE}
                 found[Term(ONE, whole + 1)] = None
             else:
                 found[Term(call("div", ONE, raised(X, -whole - 1)))] = None

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from models.integrate.families.algebraic import algebraic, slot_degree
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Power, Writer, raised
+from models.integrate.writing import ONE, Power, Writer, X, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call
 
@@ -76,7 +76,9 @@ def _two(w: Writer) -> Problem:
     if base == other:
         return _quadratic(w)
     factors: list[Power] = [(base, Fraction(w.rng.choice((1, 1, 3, 5, -1, -1, -3)), 2))]
-    numerator = [w.any_polynomial(w.rng.choice((1, 2, 2, 3, 4)), dense=0.8)] if w.chance(0.7) else []
+    numerator = (
+        [w.any_polynomial(w.rng.choice((1, 2, 2, 3, 4)), dense=0.8)] if w.chance(0.7) else []
+    )
     if w.chance(0.5):
         factors.append((other, Fraction(w.rng.choice((1, 1, 2, 3, -1)))))
     else:

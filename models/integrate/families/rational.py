@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from models.integrate.families.algebraic import algebraic, stretched
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Power, Writer, raised
+from models.integrate.writing import ONE, Power, Writer, X, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer
 
@@ -140,7 +140,10 @@ def _nested(w: Writer) -> Problem:
 def _laurent(w: Writer) -> Problem:
     """Negative powers of x inside: 1/((15 + 2/x**2 + 13/x)*x)."""
     n = w.rng.choice((1, 2, 2, 2, 3))
-    terms = [(1, integer(w.small(1, 9))), (w.rng.choice((1, 1, -1)), call("div", integer(w.small(1, 9)), raised(X, n)))]
+    terms = [
+        (1, integer(w.small(1, 9))),
+        (w.rng.choice((1, 1, -1)), call("div", integer(w.small(1, 9)), raised(X, n))),
+    ]
     if n == 2 and w.chance(0.7):
         terms.append((w.rng.choice((1, 1, -1)), call("div", integer(w.small(1, 9)), X)))
     elif w.chance(0.4):
@@ -165,14 +168,22 @@ def _laurent(w: Writer) -> Problem:
 
 def _long(w: Writer) -> Problem:
     """A long numerator over powers of one or two quadratics or cubics."""
-    below = w.quadratic() if w.chance(0.7) else w.pure(4) if w.chance(0.5) else w.quadratic(raised(X, 2))
+    below = (
+        w.quadratic()
+        if w.chance(0.7)
+        else w.pure(4)
+        if w.chance(0.5)
+        else w.quadratic(raised(X, 2))
+    )
     p = w.rng.choice((1, 1, 2, 2, 3, 4))
     if p > 1 and below.size > 9:
         p = 2
     top = w.any_polynomial(w.rng.choice((3, 4, 4, 5, 6)), dense=0.8)
     factors: list[Power] = [(below, Fraction(-p))]
     if w.chance(0.3):
-        factors.append((X if w.chance(0.5) else w.linear(), Fraction(w.rng.choice((-1, -2, -3, 1, 2)))))
+        factors.append(
+            (X if w.chance(0.5) else w.linear(), Fraction(w.rng.choice((-1, -2, -3, 1, 2))))
+        )
     return algebraic(w, factors, [top])
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import lcm
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, powers_of, product, raised
+from models.integrate.writing import ONE, Writer, X, powers_of, product, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer
 
@@ -27,7 +27,10 @@ def _rational_in_root(w: Writer) -> Problem:
     """x**r/(a + b x**s)**m, r and s fractions."""
     n = w.rng.choice((2, 2, 2, 2, 3, 3, 4))
     s = Fraction(w.rng.choice((1, 1, 1, 2)) if n > 2 else 1, n)
-    r = Fraction(w.rng.choice((0, 0, 1, 1, -1, -1, 2, -2, 3)), w.rng.choice((n, n, n, 2, 3) if n < 4 else (n, 2)))
+    r = Fraction(
+        w.rng.choice((0, 0, 1, 1, -1, -1, 2, -2, 3)),
+        w.rng.choice((n, n, n, 2, 3) if n < 4 else (n, 2)),
+    )
     index = lcm(s.denominator, r.denominator)
     root = _root(w, index)
     base = w.linear(w.power(X, s), unit=0.7)
@@ -59,7 +62,15 @@ def _rational_in_root(w: Writer) -> Problem:
     if growth > 0:
         terms.append(Term(powers_of(root, min(int(growth * index), 10))))
     if m > 1:
-        terms.append(Term(call("div", powers_of(root, min(int(s * index) * (m - 1), 10) or 1), raised(base, m - 1))))
+        terms.append(
+            Term(
+                call(
+                    "div",
+                    powers_of(root, min(int(s * index) * (m - 1), 10) or 1),
+                    raised(base, m - 1),
+                )
+            )
+        )
     return Problem(w.scaled(quotient.tree, 0.06), tuple(terms))
 
 
@@ -88,7 +99,18 @@ def _linear_root(w: Writer) -> Problem:
     else:
         terms.append(Term(call("div", ONE, w.power(base, -e)), max(m, 0) + 1 + int(-e)))
     if m < 0:
-        terms.append(Term(call("log", call("div", _root(w, n, base) if n > 2 or w.root_as_power else call("sqrt", base), other))))
+        terms.append(
+            Term(
+                call(
+                    "log",
+                    call(
+                        "div",
+                        _root(w, n, base) if n > 2 or w.root_as_power else call("sqrt", base),
+                        other,
+                    ),
+                )
+            )
+        )
     return Problem(quotient.tree, tuple(terms))
 
 
@@ -127,28 +149,28 @@ def _of_quotient(w: Writer) -> Problem:
     c = w.rng.choice((1, 1, 1, 2, 3))
     one = integer(c)
     pairs = (
-        (call("add", one, X), call("sub", one, X)), (call("sub", one, X), call("add", one, X)),
-        (call("sub", X, one), call("add", X, one)), (call("add", X, one), call("sub", X, one)),
-        (X, call("add", X, one)), (call("add", X, one), X), (call("sub", X, one), X), (X, call("sub", one, X)),
-        (call("sub", one, X), X),
-    )  # fmt: skip
+        (call("add", one, X), call("sub", one, X)),
+        (call("sub", X, one), call("add", X, one)),
+        (X, call("add", X, one)),
+        (call("sub", X, one), X),
+        (X, call("sub", one, X)),
+    )
     above, below = w.rng.choice(pairs)
+    if w.chance(0.5):
+        above, below = below, above
     inside = call("div", above, below)
     r = w.power(inside, Fraction(1, 2))
     k = w.rng.choice((0, 0, 0, 1, 2))
-    falls = above.head == "sub" and above.args[1] == X or below.head == "sub" and below.args[1] == X
+    falls = any(line.head == "sub" and line.args[1] == X for line in (above, below))
     inverse = w.chance(0.15)
     tree = product([raised(X, k), r]) if not inverse else call("div", raised(X, k), r)
-    if inverse:
-        terms = [Term(call("div", ONE, r), k + 1)]
-    else:
-        terms = [Term(r, k + 1)]
+    terms = [Term(call("div", ONE, r) if inverse else r, k + 1)]
     terms.append(Term(call("atan" if falls else "atanh", r)))
     return Problem(tree, tuple(terms))
 
 
 def _mixed(w: Writer) -> Problem:
-    """1/(x + sqrt(a + x)), 1/(sqrt(x) + x**(1/3)), 1/(1 + sqrt(1 + x)), sqrt(x + 1)/(sqrt(x+1) - 1)."""
+    """1/(x + sqrt(a + x)), 1/(sqrt(x) + x**(1/3)), 1/(1 + sqrt(1 + x)) and their like."""
     draw = w.rng.random()
     if draw < 0.4:
         root = w.power(w.linear(unit=0.7), Fraction(1, 2))
@@ -159,7 +181,9 @@ def _mixed(w: Writer) -> Problem:
         terms.append(Term(powers_of(root, 1), 1))
         return Problem(call("div", top, below), tuple(terms[:1] if top == ONE else terms))
     if draw < 0.7:
-        root = w.power(X if w.chance(0.3) else w.linear(unit=0.8), Fraction(1, w.rng.choice((2, 2, 3))))
+        root = w.power(
+            X if w.chance(0.3) else w.linear(unit=0.8), Fraction(1, w.rng.choice((2, 2, 3)))
+        )
         below = w.linear(root, unit=0.8)
         top = w.rng.choice((ONE, ONE, root, w.linear(root)))
         terms = [Term(powers_of(root, 2), 1 if top != ONE else 0), Term(call("log", below))]
@@ -205,7 +229,9 @@ def _cube_roots(w: Writer) -> Problem:
 def _fractional_sums(w: Writer) -> Problem:
     """x**r/(x**p + c*x**q), (1 + x**p)/(x**q - 1), fractional exponents of any sign."""
     n = w.rng.choice((2, 2, 2, 3, 3, 4, 6))
-    exponents = [Fraction(w.rng.choice((0, 1, 1, 2, 3, -1, -1)), w.rng.choice((1, n, n))) for _ in range(2)]
+    exponents = [
+        Fraction(w.rng.choice((0, 1, 1, 2, 3, -1, -1)), w.rng.choice((1, n, n))) for _ in range(2)
+    ]
     p, q = exponents
     if p == q or max(p.denominator, q.denominator) == 1 or abs(p - q) > 2:
         return _fractional_sums(w)
@@ -243,19 +269,22 @@ def _root_over_binomial(w: Writer) -> Problem:
     second = w.chance(0.4)
     n = q if second else w.rng.choice((1, 2, 2, 3, 4))
     base = w.pure(n)
-    k = w.rng.choice((-1, -1, -2, 1)) if not second else w.rng.choice((-1, -1, 1 - q, -2 if q == 3 else -1))
+    k = (
+        w.rng.choice((-1, -1, -2, 1))
+        if not second
+        else w.rng.choice((-1, -1, 1 - q, -2 if q == 3 else -1))
+    )
     other = w.pure(n) if w.chance(0.75) else None
     j = w.rng.choice((1, 1, 2, 3, 0, -1))
     e = Fraction(k, q)
     root = _root(w, q, base)
-    if second:
-        # x**(n*j - 1 - k) * base**(k/n)
-        m = n * j - 1 - k
-    else:
-        m = n * j - 1
+    # x over the root is a good variable for x**(n*j - 1 - k) * base**(k/n)
+    m = n * j - 1 - (k if second else 0)
     if abs(m) > 14 or other == base:
         return _root_over_binomial(w)
-    factors = [(base, e)] + ([(X, Fraction(m))] if m else []) + ([(other, Fraction(-1))] if other else [])
+    factors = (
+        [(base, e)] + ([(X, Fraction(m))] if m else []) + ([(other, Fraction(-1))] if other else [])
+    )
     quotient = w.quotient(factors)
     up = w.power(base, e - (e.numerator // e.denominator))
     below = product([root, *([other] if other else [])])
@@ -274,7 +303,11 @@ def _root_over_binomial(w: Writer) -> Problem:
 def _quotient_of_roots(w: Writer) -> Problem:
     """x**m ((a + b x)/(c + d x))**(k/n), n = 3, 4, 6, also from exp(k/n*atanh(x))."""
     n = w.rng.choice((3, 4, 4, 6))
-    a, b = (call("add", ONE, X), call("sub", ONE, X)) if w.chance(0.6) else (w.linear(unit=0.8), w.linear(unit=0.8))
+    a, b = (
+        (call("add", ONE, X), call("sub", ONE, X))
+        if w.chance(0.6)
+        else (w.linear(unit=0.8), w.linear(unit=0.8))
+    )
     if a == b:
         return _quotient_of_roots(w)
     if w.chance(0.5):

@@ -1,11 +1,11 @@
-"""Integrands whose antiderivatives have names: erf, Si, Ci, Shi, Chi, Ei, li, Fresnel, dilogarithm."""
+"""Antiderivatives that only have names: erf, Si, Ci, Shi, Chi, Ei, li, Fresnel, dilogarithm."""
 
 from __future__ import annotations
 
 import random
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, negated, product, raised
+from models.integrate.writing import ONE, Writer, X, negated, product, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, constant, integer
 
@@ -110,11 +110,14 @@ def _dilogarithm(w: Writer) -> Problem:
         sign = w.chance(0.5)
         base = call("add" if sign else "sub", ONE, X)
         log = call("log", X)
-        terms = [Term(product([log, call("log", base)])), Term(call("polylog", two, negated(X) if sign else X))]
+        terms = [
+            Term(product([log, call("log", base)])),
+            Term(call("polylog", two, negated(X) if sign else X)),
+        ]
         return Problem(call("div", log, base), tuple(terms))
-    sign = w.rng.choice(("add", "sub"))
+    operation = w.rng.choice(("add", "sub"))
     e = call("exp", X)
-    below = call(sign, e, ONE) if w.chance(0.5) else call("add", ONE, e)
+    below = call(operation, e, ONE) if w.chance(0.5) else call("add", ONE, e)
     inner = e if below.head == "sub" else negated(e)
     log = call("log", call("sub" if below.head == "sub" else "add", ONE, e))
     terms = [Term(ONE, 2), Term(log, 1), Term(call("polylog", two, inner))]

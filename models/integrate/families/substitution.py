@@ -7,12 +7,18 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from models.integrate.families import (
-    exponential, hyperbolic, inverse, linear_products, logarithmic, quadratic_radicals, table,
+    exponential,
+    hyperbolic,
+    inverse,
+    linear_products,
+    logarithmic,
+    quadratic_radicals,
+    table,
     trigonometric,
 )  # fmt: skip
 from models.integrate.families import rational as rational_functions
 from models.integrate.problem import Problem, Unlabelled
-from models.integrate.writing import ONE, X, Writer, plus_one, product, raised
+from models.integrate.writing import ONE, Writer, X, plus_one, product, raised
 from tokenizer.ansatz import Term, polynomial_degree
 from tokenizer.tree import Tree, call, integer, rational
 
@@ -40,10 +46,15 @@ def _outer(w: Writer) -> Problem:
     if draw < 0.2:
         return table.sample(w.rng)
     if draw < 0.45:
-        families = (exponential, trigonometric, trigonometric, logarithmic, inverse, hyperbolic)
-        return w.rng.choice(families).sample(w.rng)
+        families = (
+            exponential.sample, trigonometric.sample, trigonometric.sample, logarithmic.sample,
+            inverse.sample, hyperbolic.sample,
+        )  # fmt: skip
+        return w.rng.choice(families)(w.rng)
     if draw < 0.65:
-        n = w.rng.choice((1, 2, 2, 3, 4, 5, Fraction(1, 2), Fraction(3, 2), Fraction(-1, 2), -1, -1, -2, -3))
+        n = w.rng.choice(
+            (1, 2, 2, 3, 4, 5, Fraction(1, 2), Fraction(3, 2), Fraction(-1, 2), -1, -1, -2, -3)
+        )
         base = X if w.chance(0.5) else w.linear(unit=0.7)
         n = Fraction(n)
         tree = w.power(base, n) if n > 0 else call("div", ONE, w.power(base, -n))
@@ -51,17 +62,34 @@ def _outer(w: Writer) -> Problem:
             return Problem(tree, (Term(call("log", base)),))
         if base == X:
             up = n + 1
-            return Problem(tree, (Term(w.power(X, up) if up > 0 else call("div", ONE, w.power(X, -up))),))
+            return Problem(
+                tree, (Term(w.power(X, up) if up > 0 else call("div", ONE, w.power(X, -up))),)
+            )
         return Problem(tree, (Term(tree, 1),))
     if draw < 0.8:
         return rational_functions.sample(w.rng)
-    return (quadratic_radicals if w.chance(0.6) else linear_products).sample(w.rng)
+    if w.chance(0.6):
+        return quadratic_radicals.sample(w.rng)
+    return linear_products.sample(w.rng)
 
 
 def _kernel(w: Writer) -> Kernel:
     n = w.rng.choice((2, 2, 2, 3, 3, 4))
     kind = w.rng.choices(
-        ("power", "root", "exp", "log", "sin", "cos", "tan", "inverse", "function", "reciprocal", "hyperbolic", "sum"),
+        (
+            "power",
+            "root",
+            "exp",
+            "log",
+            "sin",
+            "cos",
+            "tan",
+            "inverse",
+            "function",
+            "reciprocal",
+            "hyperbolic",
+            "sum",
+        ),
         (28, 12, 10, 10, 8, 8, 6, 5, 4, 4, 3, 2),
     )[0]
     match kind:
@@ -73,7 +101,9 @@ def _kernel(w: Writer) -> Kernel:
             return root, lambda f: _over_root(w, f, root, q)
         case "sum":
             inside = w.polynomial([w.rng.choice((0, 1, 2)), w.rng.choice((1, 1, -1)), 1])
-            slope = w.polynomial([-1 if any(node.head == "sub" for node in inside.preorder()) else 1, 2])
+            slope = w.polynomial(
+                [-1 if any(node.head == "sub" for node in inside.preorder()) else 1, 2]
+            )
             return inside, lambda f: _multiplied(w, slope, f)
         case "exp":
             e = call("exp", X)
@@ -95,7 +125,11 @@ def _kernel(w: Writer) -> Kernel:
             return call(head, X), lambda f: _multiplied(w, raised(call(other, X), 2), f)
         case "inverse":
             head = w.rng.choice(("atan", "asin"))
-            below = call("add", ONE, raised(X, 2)) if head == "atan" else call("sqrt", call("sub", ONE, raised(X, 2)))
+            below = (
+                call("add", ONE, raised(X, 2))
+                if head == "atan"
+                else call("sqrt", call("sub", ONE, raised(X, 2)))
+            )
             return call(head, X), lambda f: _divided(w, f, below)
         case "function":
             inside = w.quadratic()
@@ -109,7 +143,15 @@ def _kernel(w: Writer) -> Kernel:
         case "reciprocal":
             return call("div", ONE, X), lambda f: _divided(w, f, raised(X, 2))
         case _:
-            head, other = w.rng.choice((("sinh", "cosh"), ("cosh", "sinh"), ("tanh", "sech"), ("sec", "tan"), ("csc", "cot")))
+            head, other = w.rng.choice(
+                (
+                    ("sinh", "cosh"),
+                    ("cosh", "sinh"),
+                    ("tanh", "sech"),
+                    ("sec", "tan"),
+                    ("csc", "cot"),
+                )
+            )
             slope = raised(call(other, X), 2) if head == "tanh" else call(other, X)
             if head in ("sec", "csc"):
                 slope = product([call(head, X), slope])
@@ -144,10 +186,9 @@ def _substituted(tree: Tree, g: Tree) -> Tree:
     args = tuple(_substituted(arg, g) for arg in tree.args)
     if tree.head == "pow" and args[0].head == "pow" and args[0].args[1].head == "integer":
         # (x**2)**3 is written x**6
-        outer = args[1]
-        if outer.head == "integer":
-            power = int(args[0].args[1].value or 0) * int(outer.value or 0)
-            return call("pow", args[0].args[0], integer(power))
+        if args[1].head == "integer":
+            product_of_both = int(args[0].args[1].value or 0) * int(args[1].value or 0)
+            return call("pow", args[0].args[0], integer(product_of_both))
     if tree.head == "pow" and args[0] == g and args[1].head == "integer" and _has_root(g):
         # (x**(1/3))**2 is written x**(2/3)
         index = 2 if g.head == "sqrt" else int(g.args[1].args[1].value or 0)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, negated
+from models.integrate.writing import ONE, Writer, X, negated
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, X, Writer, negated, product
+from models.integrate.writing import ONE, Writer, X, negated, product
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, constant, integer, rational
 

@@ -7,7 +7,14 @@ from fractions import Fraction
 
 from models.integrate.problem import Problem
 from models.integrate.writing import (
-    ONE, X, Writer, function, plus_one, powers_of, product, raised,
+    ONE,
+    Writer,
+    X,
+    function,
+    plus_one,
+    powers_of,
+    product,
+    raised,
 )  # fmt: skip
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer, rational
@@ -61,9 +68,8 @@ def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
             if m:
                 terms.append(Term(powers_of(sin, max(m - 1, 1))))
             return terms
-        return [
-            Term(X), Term(powers_of(call("tan", u), -n)), Term(product([powers_of(sin, m - 1), cos]))
-        ]  # fmt: skip
+        tan = call("tan", u)
+        return [Term(X), Term(powers_of(tan, -n)), Term(product([powers_of(sin, m - 1), cos]))]
     if m < 0 <= n:
         if n % 2 == 0 and m % 2:
             terms = [Term(csc_cot)]
@@ -72,9 +78,8 @@ def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
             if n:
                 terms.append(Term(powers_of(cos, max(n - 1, 1))))
             return terms
-        return [
-            Term(X), Term(powers_of(call("cot", u), -m)), Term(product([powers_of(cos, n - 1), sin]))
-        ]  # fmt: skip
+        cot = call("cot", u)
+        return [Term(X), Term(powers_of(cot, -m)), Term(product([powers_of(cos, n - 1), sin]))]
     # both negative
     if (m + n) % 2 == 0:
         terms = [Term(call("log", call("tan", u)))]
@@ -362,7 +367,7 @@ def _sums_below(w: Writer) -> Problem:
     """f/(sec ± tan), f/(csc ± cot), f/(1 ± sin) with any f: by t = tan(u/2)."""
     u = w.argument(0.85)
     sin, cos = call("sin", u), call("cos", u)
-    one, other = (sin, cos) if w.chance(0.5) else (cos, sin)
+    one = sin if w.chance(0.5) else cos
     draw = w.rng.random()
     if draw < 0.45:
         pair = ("sec", "tan") if one is sin else ("csc", "cot")
@@ -373,17 +378,23 @@ def _sums_below(w: Writer) -> Problem:
     elif draw < 0.75:
         pieces = [(1, ONE), (w.rng.choice((1, -1)), one)]
     else:
-        pieces = [(1, call("sin", u)), (w.rng.choice((1, -1)), call(w.rng.choice(("tan", "cot", "csc", "sec")), u))]
+        pieces = [
+            (1, call("sin", u)),
+            (w.rng.choice((1, -1)), call(w.rng.choice(("tan", "cot", "csc", "sec")), u)),
+        ]
     below = w.sum(pieces)
     head = w.rng.choice(tuple(EXPONENTS))
     k = w.rng.choice((1, 1, 1, 1, 2)) if head in ("sin", "cos") else 1
     top = function(head, u, k)
     if w.chance(0.15):
         top = ONE
+    poles = product([call("add", ONE, one), call("sub", ONE, one)])
     terms = [
-        Term(X), Term(raised(plus_one(sin, cos), k)), Term(call("log", product([below, sin, cos]))),
-        Term(call("div", raised(plus_one(sin, cos), 2), product([call("add", ONE, one), call("sub", ONE, one)]))),
-    ]  # fmt: skip
+        Term(X),
+        Term(raised(plus_one(sin, cos), k)),
+        Term(call("log", product([below, sin, cos]))),
+        Term(call("div", raised(plus_one(sin, cos), 2), poles)),
+    ]
     return Problem(call("div", top, below), tuple(terms))
 
 
@@ -395,7 +406,7 @@ _SQUARES = (
 
 
 def _pythagorean(w: Writer) -> Problem:
-    """((1 - cos**2))**(p/2), (sec**2 - 1)**(p/2), sqrt(sin**2), times another function at times."""
+    """(1 - cos**2)**(p/2), (sec**2 - 1)**(p/2), sqrt(sin**2), at times with another factor."""
     u = w.argument(0.9)
     head, other, form = w.rng.choice(_SQUARES)
     h = call(head, u)
@@ -405,7 +416,9 @@ def _pythagorean(w: Writer) -> Problem:
     elif form == "1-g":
         inside = call("sub", ONE, square)
     elif form == "g-1":
-        inside = call("sub", square, ONE) if not w.ascending else call("add", call("neg", ONE), square)
+        inside = (
+            call("sub", square, ONE) if not w.ascending else call("add", call("neg", ONE), square)
+        )
     else:
         inside = call("add", ONE, square)
     if w.chance(0.2):
@@ -428,7 +441,11 @@ def _pythagorean(w: Writer) -> Problem:
 
 def _negative(inside: Tree) -> Tree:
     if inside.head == "sub":
-        return call("sub", inside.args[1], inside.args[0]) if inside.args[1] != ONE else call("sub", ONE, inside.args[0])
+        return (
+            call("sub", inside.args[1], inside.args[0])
+            if inside.args[1] != ONE
+            else call("sub", ONE, inside.args[0])
+        )
     if inside.args[0] == ONE:
         return call("sub", call("neg", ONE), inside.args[1])
     return call("sub", ONE, inside.args[1])
@@ -456,7 +473,9 @@ def _root_of_tangent(w: Writer) -> Problem:
 def _root_of_square(w: Writer) -> Problem:
     """cos/sqrt(a + b cos**2), sin/sqrt(a + b sin**2)."""
     u = w.argument(0.9)
-    one, other = (call("sin", u), call("cos", u)) if w.chance(0.5) else (call("cos", u), call("sin", u))
+    one, other = (
+        (call("sin", u), call("cos", u)) if w.chance(0.5) else (call("cos", u), call("sin", u))
+    )
     base = w.linear(raised(one, 2), unit=0.5)
     root = call("sqrt", base)
     tree = call("div", one, root) if w.chance(0.7) else product([one, root])
@@ -464,9 +483,16 @@ def _root_of_square(w: Writer) -> Problem:
     last = inside.args[1]
     square = raised(one, 2)
     positive = (inside.head == "add") if last in (square,) or last.head == "mul" else True
-    coefficient = next((node.args[0] for node in base.preorder() if node.head == "mul" and node.args[1] == square), ONE)
+    coefficient = next(
+        (node.args[0] for node in base.preorder() if node.head == "mul" and node.args[1] == square),
+        ONE,
+    )
     c = product([call("sqrt", coefficient), other]) if coefficient != ONE else other
-    terms = [Term(call("atan", call("div", c, root))) if positive else Term(call("log", call("add", c, root)))]
+    terms = [
+        Term(call("atan", call("div", c, root)))
+        if positive
+        else Term(call("log", call("add", c, root)))
+    ]
     if tree.head == "mul":
         terms.append(Term(product([other, root])))
     return Problem(tree, tuple(terms))
