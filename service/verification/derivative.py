@@ -82,7 +82,7 @@ def check_derivative(
         return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
     index, candidate, verdict = best
     try:
-        answer = tidy(candidate, deadline_s=deadline - time.monotonic())
+        answer = tidy(candidate, deadline_s=_tidying_time(deadline))
     except ConversionError:
         answer = hypotheses[index]
     return DerivativeOutcome(answer, index, verdict, time.monotonic() - start)
@@ -112,8 +112,12 @@ def differentiate_symbolically(
     except OutOfTime:
         verdict = Verdict("undecided", "time")
         return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
-    answer = tidy(result, deadline_s=deadline - time.monotonic())
+    answer = tidy(result, deadline_s=_tidying_time(deadline))
     return DerivativeOutcome(answer, None, verdict, time.monotonic() - start)
+
+
+def _tidying_time(deadline: float) -> float:
+    return min(TIDY_LIMIT_S, deadline - time.monotonic())
 
 
 def tidy(expr: sympy.Expr, *, deadline_s: float = TIDY_LIMIT_S) -> Tree:
@@ -128,14 +132,14 @@ def tidy(expr: sympy.Expr, *, deadline_s: float = TIDY_LIMIT_S) -> Tree:
     except ConversionError as error:
         failure = error
     try:
-        with time_limit(min(TIDY_LIMIT_S, max(deadline_s, 0.001))):
+        with time_limit(max(deadline_s, 0.001)):
             for form in _forms(expr):
                 try:
                     tree = from_sympy(form)
                 except ConversionError:
                     continue
                 shorter = best is None or tree.size < best.size
-                if shorter and prove_equal(expr, form, deadline_s=TIDY_LIMIT_S).status == "proved":
+                if shorter and prove_equal(expr, form, deadline_s=deadline_s).status == "proved":
                     best = tree
     except OutOfTime:
         pass

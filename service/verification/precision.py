@@ -23,6 +23,9 @@ NOISE_BITS: Final = 20
 #: Working precisions in decimal digits, each tried when the one before did not settle.
 DIGITS: Final = (40, 80, 160, 400)
 
+#: A last one, where a sum cancelled completely at all of those: exp(-700) beside 1, or a true zero.
+LAST_DIGITS: Final = 1600
+
 
 class UndefinedError(ArithmeticError):
     """No finite value at this point."""
@@ -39,6 +42,8 @@ class Evaluator:
         self.context = mpmath.MPContext()
         self.context.dps = digits
         self._rules = _rules(self.context)
+        #: Whether a sum cancelled down to rounding noise in the latest evaluation.
+        self.cancelled = False
         self._noise = self.context.ldexp(1, NOISE_BITS - self.context.prec)
 
     def value(self, expr: sympy.Basic, at: Mapping[sympy.Symbol, Any]) -> Any:
@@ -60,6 +65,7 @@ class Evaluator:
     def _values(
         self, expr: sympy.Basic, at: Mapping[sympy.Symbol, Any]
     ) -> tuple[Any, dict[sympy.Basic, Any]]:
+        self.cancelled = False
         memo: dict[sympy.Basic, Any] = {}
         for symbol, number in at.items():
             memo[symbol] = self._rational(number) if isinstance(number, sympy.Rational) else number
@@ -103,6 +109,7 @@ class Evaluator:
             terms = [self._visit(arg, memo) for arg in node.args]
             total = ctx.fsum(terms)
             if abs(total) <= self._noise * max(map(abs, terms)):
+                self.cancelled = True
                 return ctx.zero
             return total
         if node.is_Mul:
@@ -257,17 +264,34 @@ def settle(
     """
     before: tuple[Any, Any] | None = None
     left = right = None
-    for precision in digits:
-        left = evaluator(precision).value(lhs, at)
+    cancelled = False
+    for precision in (*digits, LAST_DIGITS):
+        last = precision == LAST_DIGITS
+        if last and not cancelled:
+            break
+        evaluate = evaluator(precision)
         try:
-            right = evaluator(precision).value(rhs, at)
+            left = evaluate.value(lhs, at)
+        except UndefinedError:
+            if last or not evaluate.cancelled:
+                raise
+            before, cancelled = None, True
+            continue
+        cancelled = evaluate.cancelled
+        try:
+            right = evaluate.value(rhs, at)
         except OutOfReachError:
             return PointComparison(None, left, None)
         except UndefinedError:
-            return PointComparison(False, left, None)
+            if last or not evaluate.cancelled:
+                return PointComparison(False, left, None)
+            before, cancelled = None, True
+            continue
+        cancelled = cancelled or evaluate.cancelled
         if before is not None:
             verdict = _judge(before, (left, right), precision, agreement)
-            if verdict is not None:
+            # what cancelled may be small instead of zero: more digits tell
+            if verdict is not None and (verdict or last or not cancelled):
                 return PointComparison(verdict, left, right)
         before = (left, right)
     return PointComparison(None, left, right)

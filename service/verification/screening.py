@@ -25,7 +25,7 @@ Values = NDArray[np.float64]
 GRAIN: Final = 1024
 
 #: Magnitudes that sample points are spread over, and how often each is drawn.
-SCALES: Final = ((0.06, 1), (0.3, 3), (0.8, 4), (1.5, 4), (3.0, 3), (8.0, 2), (30.0, 1), (400.0, 1))
+SCALES: Final = ((0.06, 1), (0.3, 3), (0.8, 4), (1.5, 4), (3.0, 3), (8.0, 2), (30.0, 1), (120.0, 1))
 
 
 class NotRealError(ValueError):
