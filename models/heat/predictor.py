@@ -15,12 +15,22 @@ from numpy.typing import NDArray
 
 from models.heat.boundary import Array, Boundary
 from models.heat.panels import PiecewisePolynomial
-from models.heat.tokens import REACH, ModeTokens, PointTokens, mode_tokens, point_tokens
+from models.heat.tokens import (
+    REACH,
+    ModeTokens,
+    PointTokens,
+    encode_modes,
+    encode_points,
+    mode_tokens,
+    point_tokens,
+)
 
 Graph = Callable[[Mapping[str, Array]], Array]
 
-#: Points are grouped no finer than this, since each group is a run of the graph.
-_NARROWEST = 1 / 128
+#: Points are taken in groups this wide, since each group is a run of the graph: wide
+#: ones while there are few scores (points × tokens) in all.
+_WIDE, _NARROW = 1 / 8, 1 / 128
+_FEW_SCORES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,21 @@ class KernelPredictor:
             out[prepared.early] = self.run_points(prepared.points, early, x)[0]
         return out
 
+    def on_grid(
+        self, u: Array, x: Array, boundary: Boundary, tau: float, threshold: float
+    ) -> Array:
+        """v(τ, x) on the grid x (n,) of the samples u (B, n) themselves, (B, n).
+
+        The model is linear in the samples, so a large batch is n hat functions
+        through the graph and one matrix product.
+        """
+        if len(u) > len(x):
+            return u @ self.on_grid(np.eye(len(x)), x, boundary, tau, threshold)
+        times = np.array([tau])
+        if tau < threshold:
+            return self.run_points(encode_points(u, x, boundary, tau), times, x)[:, 0]
+        return self.run_modes(encode_modes(u, x, boundary, tau), times, x)[:, 0]
+
     def run_modes(self, tokens: ModeTokens, tau: Array, x: Array) -> Array:
         """Values (B, M, Q)."""
         return self.modes(
@@ -81,19 +106,19 @@ class KernelPredictor:
     def run_points(self, tokens: PointTokens, tau: Array, x: Array) -> Array:
         """Values (B, M, Q). Points are taken in groups that see the same few tokens."""
         reach = REACH * math.sqrt(4 * float(tau.max()))
-        by_place = np.argsort(tokens.position, kind="stable")
-        position = tokens.position[by_place]
+        wide = len(x) * len(tokens.mass) < _FEW_SCORES
         out = np.empty((len(tokens.strength), len(tau), len(x)))
         order = np.argsort(x, kind="stable")
-        groups = np.floor(x[order] / max(reach, _NARROWEST)).astype(int)
+        groups = np.floor(x[order] / max(reach, _WIDE if wide else _NARROW)).astype(int)
         for group in np.split(order, np.flatnonzero(np.diff(groups)) + 1):
-            first, last = np.searchsorted(position, [x[group[0]] - reach, x[group[-1]] + reach])
-            seen = by_place[first:last]
+            first, last = np.searchsorted(
+                tokens.position, [x[group[0]] - reach, x[group[-1]] + reach]
+            )
             out[:, :, group] = self.points(
                 {
-                    "strength": tokens.strength[:, seen],
-                    "position": tokens.position[seen],
-                    "mass": tokens.mass[seen],
+                    "strength": tokens.strength[:, first:last],
+                    "position": tokens.position[first:last],
+                    "mass": tokens.mass[first:last],
                     "tau": tau,
                     "x": x[group],
                 }

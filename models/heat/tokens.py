@@ -9,17 +9,18 @@ mass is one more point token, without a share in the attention's denominator.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import NDArray
 from scipy.special import spherical_jn
 
 from models.heat.boundary import Array, Boundary, Modes
 from models.heat.panels import ORDER, PiecewisePolynomial
 
 _POINT_ORDER = 6
+_GAUSS = legendre.leggauss(_POINT_ORDER)
 #: exp(-REACH²) < 1e-17: how far the kernel sees, in units of √(4τ).
 REACH = 6.3
 
@@ -35,7 +36,7 @@ class ModeTokens:
 
 @dataclass(frozen=True, slots=True)
 class PointTokens:
-    """``strength`` (B, T), sign · weight · value; ``position``, ``mass`` (T,)."""
+    """``strength`` (B, T), sign · weight · value; ``position``, increasing, ``mass`` (T,)."""
 
     strength: Array
     position: Array
@@ -66,14 +67,19 @@ def point_tokens(
 
 def mirror(tokens: PointTokens, boundary: Boundary, tau: float) -> PointTokens:
     """The same points and their images, as far outside [0, 1] as matters at ``tau``."""
+    point, sign, place = _seen(tokens.position, boundary, tau)
+    return PointTokens(sign * tokens.strength[:, point], place, tokens.mass[point])
+
+
+def _seen(position: Array, boundary: Boundary, tau: float) -> tuple[NDArray[np.intp], Array, Array]:
+    """Index, sign and place of every point and image that matters, by increasing place."""
     reach = REACH * math.sqrt(4 * tau)
     images = boundary.images(math.ceil(reach / 2) + 1)
-    seen = images.reflect[:, None] * tokens.position + images.shift[:, None]  # (I, T)
-    near = (seen > -reach) & (seen < 1 + reach)
-    which, point = np.nonzero(near)
-    return PointTokens(
-        images.sign[which] * tokens.strength[:, point], seen[near], tokens.mass[point]
-    )
+    places = images.reflect[:, None] * position + images.shift[:, None]  # (I, T)
+    image, point = np.nonzero((places > -reach) & (places < 1 + reach))
+    place = places[image, point]
+    order = np.argsort(place, kind="stable")
+    return point[order], images.sign[image[order]], place[order]
 
 
 def hat_projection(x: Array, modes: Modes) -> Array:
@@ -89,23 +95,6 @@ def hat_projection(x: Array, modes: Modes) -> Array:
     return np.asarray(matrix * modes.norm)
 
 
-def hat_points(x: Array, tau: float) -> tuple[Array, Array, Array]:
-    """Positions (T,), masses (T,) and the interpolation (n, T) from a grid's samples."""
-    pieces = np.maximum(1, np.ceil(np.diff(x) / (1.2 * math.sqrt(2 * tau)))).astype(int)
-    cell = np.repeat(np.arange(len(pieces)), pieces * _POINT_ORDER)
-    nodes, weights = legendre.leggauss(_POINT_ORDER)
-    share = np.concatenate(
-        [((np.arange(p)[:, None] + (nodes + 1) / 2) / p).ravel() for p in pieces]
-    )
-    mass = np.concatenate([np.tile(weights / 2, p) / p for p in pieces]) * np.diff(x)[cell]
-    position = x[cell] + share * np.diff(x)[cell]
-    matrix = np.zeros((len(x), len(cell)))
-    columns = np.arange(len(cell))
-    matrix[cell, columns] = 1 - share
-    matrix[cell + 1, columns] += share
-    return position, mass, matrix
-
-
 def encode_modes(u: Array, x: Array, boundary: Boundary, tau: float) -> ModeTokens:
     """A batch of samples u (B, n) on one grid, straight lines between them."""
     modes = boundary.modes(boundary.count_modes(tau))
@@ -114,13 +103,17 @@ def encode_modes(u: Array, x: Array, boundary: Boundary, tau: float) -> ModeToke
 
 def encode_points(u: Array, x: Array, boundary: Boundary, tau: float) -> PointTokens:
     """The same as point tokens."""
-    position, mass, matrix = hat_points(x, tau)
-    return mirror(PointTokens(u @ matrix * mass, position, mass), boundary, tau)
-
-
-def stack(tokens: Sequence[ModeTokens]) -> ModeTokens:
-    """Mode tokens of several initial values under one boundary, as one batch."""
-    longest = max(tokens, key=lambda t: len(t.frequency))
-    count = len(longest.frequency)
-    rows = [np.pad(t.coefficients, ((0, 0), (0, count - len(t.frequency)))) for t in tokens]
-    return ModeTokens(np.concatenate(rows), longest.frequency, longest.phase)
+    nodes, weights = _GAUSS
+    pieces = np.maximum(1, np.ceil(np.diff(x) / (1.2 * math.sqrt(2 * tau)))).astype(np.intp)
+    cell = np.repeat(np.arange(len(pieces)), pieces)
+    first = np.repeat(np.cumsum(pieces) - pieces, pieces)
+    step = 1 / pieces[cell]
+    share = ((np.arange(len(cell)) - first) * step)[:, None] + step[:, None] * (nodes + 1) / 2
+    width = np.diff(x)[cell]
+    position = (x[cell][:, None] + share * width[:, None]).ravel()
+    mass = ((step * width)[:, None] * weights / 2).ravel()
+    cell, share = np.repeat(cell, _POINT_ORDER), share.ravel()
+    point, sign, place = _seen(position, boundary, tau)
+    left, right = cell[point], cell[point] + 1
+    near, far = sign * mass[point] * (1 - share[point]), sign * mass[point] * share[point]
+    return PointTokens(u[:, left] * near + u[:, right] * far, place, mass[point])
