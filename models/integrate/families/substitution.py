@@ -184,11 +184,13 @@ def _substituted(tree: Tree, g: Tree) -> Tree:
     if not tree.args:
         return tree
     args = tuple(_substituted(arg, g) for arg in tree.args)
-    if tree.head == "pow" and args[0].head == "pow" and args[0].args[1].head == "integer":
-        # (x**2)**3 is written x**6
-        if args[1].head == "integer":
-            product_of_both = int(args[0].args[1].value or 0) * int(args[1].value or 0)
-            return call("pow", args[0].args[0], integer(product_of_both))
+    if tree.head == "pow" and args[0].head == "pow":
+        inner, outer = args[0].args[1], args[1]
+        if inner.head == outer.head == "integer":
+            # (x**2)**3 is written x**6
+            return call(
+                "pow", args[0].args[0], integer(int(inner.value or 0) * int(outer.value or 0))
+            )
     if tree.head == "pow" and args[0] == g and args[1].head == "integer" and _has_root(g):
         # (x**(1/3))**2 is written x**(2/3)
         index = 2 if g.head == "sqrt" else int(g.args[1].args[1].value or 0)
