@@ -45,6 +45,10 @@ class WorkerTimeout(WorkerError):
     """The deadline passed, waiting in the queue included; the worker was killed."""
 
 
+class NoWorker(WorkerTimeout):
+    """The deadline passed before a worker was free."""
+
+
 class WorkerDied(WorkerError):
     """The worker process ended before it answered."""
 
@@ -73,7 +77,7 @@ class WorkerPool:
     ``workers`` is the number of processes, ``memory_mib`` the address space of
     each (a function that wants more gets ``MemoryError``), ``max_waiting``
     bounds the queue, ``preload`` names further modules that workers inherit
-    already imported. ``completed``, ``timeouts``, ``deaths``, ``cancellations``
+    already imported; ``on_wait`` is told the seconds each request waited for a worker. ``completed``, ``timeouts``, ``deaths``, ``cancellations``
     and ``restarts`` count since the start; ``waiting``, ``running`` and
     ``alive`` are current numbers.
     """
@@ -85,7 +89,8 @@ class WorkerPool:
         memory_mib: int = 1536,
         max_waiting: int = 256,
         preload: tuple[str, ...] = (),
-        start_timeout_s: float = 60.0,
+        start_timeout_s: float = 120.0,
+        on_wait: Callable[[float], None] = lambda _: None,
     ) -> None:
         if workers < 1:
             raise ValueError("a pool has at least one worker")
@@ -93,6 +98,7 @@ class WorkerPool:
         self.memory_mib = memory_mib
         self.max_waiting = max_waiting
         self.start_timeout_s = start_timeout_s
+        self.on_wait = on_wait
         self.completed = self.timeouts = self.deaths = self.cancellations = self.restarts = 0
         self.waiting = 0
         self._preload = ["service.verification.warmup", *preload]
@@ -171,6 +177,7 @@ class WorkerPool:
         deadline = loop.time() + timeout_s
         message = pickle.dumps((function, args, timeout_s + SELF_DESTRUCTION_S))
         worker = await self._acquire(deadline)
+        self.on_wait(loop.time() - deadline + timeout_s)
         worker.busy = True
         conversation = loop.run_in_executor(self._threads, worker.ask, message)
         try:
@@ -218,7 +225,7 @@ class WorkerPool:
                         return worker
         except TimeoutError:
             self.timeouts += 1
-            raise WorkerTimeout("no worker became free in time") from None
+            raise NoWorker("no worker became free in time") from None
         finally:
             self.waiting -= 1
 
