@@ -54,7 +54,14 @@ def test_case(case: dict[str, Any], engine: str, post: Post) -> None:
     if case["expect"] == "error_422":
         assert answer.status_code == 422
         named = answer.json()["errors"][0]["field"]
-        assert named.split(".")[0] in ("alpha", "times", "length", "initial_condition", "x", "boundary")
+        assert named.split(".")[0] in (
+            "alpha",
+            "times",
+            "length",
+            "initial_condition",
+            "x",
+            "boundary",
+        )
         return
     assert answer.status_code == 200, answer.text
     found = answer.json()
@@ -78,7 +85,11 @@ def test_conflicting_corners_take_the_boundary_value_after_the_start(post: Post)
 def test_fixed_right_end_does_not_depend_on_conductivity(post: Post) -> None:
     """0 and 5 at the ends give a straight line in the end, whatever alpha is."""
     found = post(
-        initial_condition="3", alpha=2.5, times=100, boundary={"kind": "dirichlet", "right": 5}, points=6
+        initial_condition="3",
+        alpha=2.5,
+        times=100,
+        boundary={"kind": "dirichlet", "right": 5},
+        points=6,
     ).json()
     assert found["u"][0] == pytest.approx([0, 1, 2, 3, 4, 5], abs=1e-12)
 
@@ -93,7 +104,11 @@ def test_steady_state_is_the_mean(kind: str, post: Post) -> None:
 def test_series_coefficients_of_a_step_on_another_length(post: Post) -> None:
     """Ten terms of a step on L = 1.5 at t = 0 tend to 1 at x = 1, with the right coefficients."""
     found = post(
-        initial_condition="Piecewise((0, x <= 3/4), (1, True))", length=1.5, alpha=25, times=0, x=[0, 1]
+        initial_condition="Piecewise((0, x <= 3/4), (1, True))",
+        length=1.5,
+        alpha=25,
+        times=0,
+        x=[0, 1],
     ).json()
     assert found["u"][0] == [0, 1]
     assert found["closed_form"]["terms"] == 8
@@ -156,7 +171,11 @@ def test_a_constant_stays_constant(kind: str, post: Post) -> None:
 def test_a_source_heats_an_insulated_rod(post: Post) -> None:
     """Source 1, insulated, u₀ = 0: the mean, and every value, is t."""
     found = post(
-        initial_condition="0", source_term="1", times=[0.5, 2], boundary={"kind": "neumann"}, points=5
+        initial_condition="0",
+        source_term="1",
+        times=[0.5, 2],
+        boundary={"kind": "neumann"},
+        points=5,
     ).json()
     assert np.array(found["u"]) == pytest.approx(np.array([[0.5] * 5, [2.0] * 5]), rel=1e-11)
     assert found["closed_form"]["text"] == "t"

@@ -24,7 +24,9 @@ def test_every_function_has_the_value_that_sympy_gives_it(head: str) -> None:
     tree = call(head, symbol("x"), *[rational(3, 2)] * (arity - 1))
     expr = to_sympy(tree)
     for x, found in zip(X, evaluate(tree, {"x": X}), strict=True):
-        value = complex(expr.subs(sympy.Symbol("x", real=True), sympy.Float(float(x), 30)).evalf(20))
+        value = complex(
+            expr.subs(sympy.Symbol("x", real=True), sympy.Float(float(x), 30)).evalf(20)
+        )
         if abs(value.imag) > 1e-15:
             assert math.isnan(found)
         else:
@@ -64,7 +66,9 @@ def test_a_branch_not_taken_does_not_matter() -> None:
     assert evaluate(tree, {"x": np.array([0.0, 2.0])}).tolist() == [2.0, 0.5]
 
 
-@pytest.mark.parametrize("tree", [call("DiracDelta", symbol("x")), call("polylog", integer(2), symbol("x"))])
+@pytest.mark.parametrize(
+    "tree", [call("DiracDelta", symbol("x")), call("polylog", integer(2), symbol("x"))]
+)
 def test_heads_without_real_values_are_refused(tree: Tree) -> None:
     """They raise, and are never given a made-up number."""
     with pytest.raises(NotEvaluableError):
