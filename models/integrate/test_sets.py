@@ -1,0 +1,256 @@
+"""The questions that measure integration; none of them is trained on.
+
+*Rubi's* problems lie outside this repository, the training data excludes them by
+canonical form (:mod:`models.integrate.excluded`). The sets after Lample & Charton
+(2020, arXiv:1912.01412, sections 3 and 4) are made here and stored in
+``lample_charton.tsv``::
+
+    python -m models.integrate.test_sets
+
+*Forward* draws f and keeps what a teacher, FriCAS, integrates; *backward* draws F and
+asks for F'; *by parts* draws F and G and asks for F·G' where F'·G is a problem whose
+answer is known. Every question is in the test fold of :mod:`models.held_out`, which the
+training generators never emit.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import symengine
+from tqdm import tqdm
+
+from models.held_out import is_held_out
+from models.numeric import is_finite
+from models.random_trees import Alphabet, RandomTrees
+from tokenizer.codec import Unencodable, encode
+from tokenizer.errors import ParseError
+from tokenizer.heads import ELEMENTARY
+from tokenizer.normalise import normalise
+from tokenizer.parse import parse
+from tokenizer.render import to_text
+from tokenizer.tree import Tree
+
+#: Longest question, in tokens: what the model reads.
+LONGEST = 160
+_KNOWN = 20_000
+STORED = Path(__file__).with_name("lample_charton.tsv")
+KINDS = ("forward", "backward", "by parts")
+_NOT_IN_PAPER = frozenset(
+    "Abs sign erf cot sec csc acot asec acsc coth sech csch acoth asech acsch".split()
+)
+#: Operators of their table, integers to 5, no parameters; chances as they state them.
+PAPER = Alphabet(
+    binary=(("add", 10), ("mul", 10), ("sub", 5), ("div", 5)),
+    unary=tuple((head, 1.0) for head in ELEMENTARY if head not in _NOT_IN_PAPER),
+    variable=0.75,
+    integer=0.25,
+    parameter=0.0,
+    pi=0.0,
+    large=0.0,
+)
+_TEACHER_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rubi:
+    """A problem of the Rubi test suite: where it is from, the integrand, a reference answer."""
+
+    file: str
+    integrand: str
+    antiderivative: str
+
+    @property
+    def independent(self) -> bool:
+        """Whether it is of the independent suites (Apostol, Stewart, …), not a chapter."""
+        return self.file.startswith("0 Independent")
+
+
+def rubi() -> list[Rubi]:
+    """The problems in the folder ``CALCERT_CASES``; raises FileNotFoundError without them."""
+    default = Path(__file__).resolve().parents[3] / "shared" / "cases"
+    path = Path(os.environ.get("CALCERT_CASES", default)) / "rubi_dev.tsv"
+    with path.open() as file:
+        rows = [row for row in csv.reader(file, delimiter="\t") if row[0] != "file"]
+    return [Rubi(*row[:3]) for row in rows]
+
+
+def stored(kind: str) -> list[str]:
+    """Integrands of one of :data:`KINDS`."""
+    with STORED.open() as file:
+        return [row[1] for row in csv.reader(file, delimiter="\t") if row[0] == kind]
+
+
+def robustness() -> list[str]:
+    """Primitives with numbers up to 11,000 (after Welleck et al., 2022, arXiv:2109.13986)."""
+    numbers = [1, 2, 7, 13, 47, 83, 120, 999, 1234, 5678, 10_007, 11_000]
+    texts = []
+    for head in ("log", "exp", "sin", "cos", "tan"):
+        for i, k1 in enumerate(numbers):
+            k2 = numbers[(i * 5 + 3) % len(numbers)]
+            texts.append(f"{k1}*{head}({k2}*x)")
+    texts += [f"{k}*x" for k in numbers] + [f"{k}*x**42" for k in numbers]
+    texts += [f"x**{n}" for n in numbers[1:]] + [f"x**(1/{n})" for n in numbers[1:]]
+    return texts
+
+
+def variations(solved: list[str], count: int, seed: int = 5) -> list[str]:
+    """Solved integrands changed a little, and sums of two to four of them."""
+    rng = random.Random(seed)  # noqa: S311 - reproducible set, no secret
+    texts = []
+    for _ in range(count // 2):
+        f, k = rng.choice(solved), rng.choice((2, 3, 7, 13, 101, 997, 10_007))
+        change = rng.choice(("{k}*({f})", "({f})/{k}", "{f} + exp(x)", "{f} + log(x)"))
+        texts.append(change.format(f=f, k=k))
+    for _ in range(count - count // 2):
+        texts.append(" + ".join(rng.sample(solved, rng.choice((2, 3, 4)))))
+    return texts
+
+
+class Teacher:
+    """FriCAS, asked many questions in one process.
+
+    Raises ``FileNotFoundError`` when it is not installed.
+    """
+
+    def __init__(self) -> None:
+        program = shutil.which("fricas")
+        if program is None:
+            raise FileNotFoundError("fricas, a Debian package")
+        self.program = program
+
+    def integrates(self, integrands: Sequence[str]) -> list[bool]:
+        """Whether each is integrated in elementary terms; all False when one takes too long."""
+        lines = [")set messages type off", ")set output algebra on"]
+        for number, text in enumerate(integrands):
+            lines.append(f')lisp (format t "Q{number}~%")')
+            lines.append(f"integrate({text.replace('**', '^')}, x)")
+        try:
+            done = subprocess.run(  # noqa: S603 - the program that was found, questions of ours
+                [self.program, "-nosman"],
+                input="\n".join([*lines, ")quit", "y"]),
+                capture_output=True,
+                text=True,
+                timeout=_TEACHER_SECONDS * len(integrands),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return [False] * len(integrands)
+        pieces = re.split(r"Q(\d+)\n", done.stdout)[1:]
+        answers = dict(zip(map(int, pieces[::2]), pieces[1::2], strict=True))
+        # an integral sign is drawn with ++, named functions are no elementary answer
+        bad = re.compile(r"\+\+|%%|rror|failed|Ei|erf|li\(|Si|Ci|dilog|Gamma|elliptic|%pole")
+        return [n in answers and not bad.search(answers[n]) for n in range(len(integrands))]
+
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+}
+
+
+def _symengine(tree: Tree) -> Any:
+    """A Tree of the paper's operators in SymEngine, which simplifies a little."""
+    if tree.head == "integer":
+        return symengine.Integer(tree.value)
+    if tree.head == "symbol":
+        return symengine.Symbol(str(tree.value))
+    args = [_symengine(arg) for arg in tree.args]
+    if tree.head == "neg":
+        return -args[0]
+    return (_BINARY.get(tree.head) or getattr(symengine, tree.head))(*args)
+
+
+def _question(expression: Any) -> str | None:
+    """The expression as we write it, if it is a question of the test fold and has values."""
+    try:
+        tree = parse(str(expression), variables=("x",))
+        ids = encode(normalise(tree, "x").tree).ids
+    except (ParseError, Unencodable):
+        return None
+    if not tree.contains("x") or len(ids) > LONGEST or not is_held_out(ids):
+        return None
+    return to_text(tree) if is_finite(tree, random.Random(1)) else None  # noqa: S311 - fixed points
+
+
+class Generator:
+    """Draws candidates of each kind."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)  # noqa: S311 - reproducible sets, no secret
+        self.trees = RandomTrees(PAPER)
+        self.known: set[str] = set()
+        while len(self.known) < _KNOWN:
+            with suppress(RuntimeError, ZeroDivisionError):
+                self.known.add(str(symengine.expand(self.slope(self.function(0, 4)))))
+
+    def function(self, least: int, most: int) -> Any:
+        """A random expression with ``least`` to ``most`` operators, in SymEngine."""
+        return _symengine(self.trees.sample(self.rng, self.rng.randint(least, most)))
+
+    @staticmethod
+    def slope(function: Any) -> Any:
+        """Its derivative."""
+        return symengine.diff(function, symengine.Symbol("x"))
+
+    def forward(self) -> Any:
+        """A random f, still to be asked of the teacher."""
+        return self.function(1, 15)
+
+    def backward(self) -> Any:
+        """F' for a random F."""
+        return self.slope(self.function(1, 15))
+
+    def by_parts(self) -> Any:
+        """F·G' where F'·G is a problem whose answer is known; None when it is not."""
+        f, g = self.function(0, 5), self.function(0, 5)
+        if str(symengine.expand(self.slope(f) * g)) not in self.known:
+            return None
+        return f * self.slope(g)
+
+    def questions(self, kind: str) -> Iterator[str]:
+        """Different candidates of one kind, without end."""
+        seen: set[str] = set()
+        draw = {"forward": self.forward, "backward": self.backward, "by parts": self.by_parts}[kind]
+        while True:
+            try:
+                text = _question(draw())
+            except (RuntimeError, ZeroDivisionError):
+                continue
+            if text is not None and text not in seen:
+                seen.add(text)
+                yield text
+
+
+def generate(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """``count`` questions of each kind as (kind, integrand)."""
+    generator, teacher = Generator(seed), Teacher()
+    for kind in KINDS:
+        candidates = generator.questions(kind)
+        kept = 0
+        with tqdm(total=count, desc=kind) as bar:
+            while kept < count:
+                texts = [next(candidates) for _ in range(10)]
+                right = teacher.integrates(texts) if kind == "forward" else [True] * len(texts)
+                for text, is_right in zip(texts, right, strict=True):
+                    if is_right and kept < count:
+                        kept += 1
+                        bar.update()
+                        yield kind, text
+
+
+if __name__ == "__main__":
+    with STORED.open("w", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(generate(500))
