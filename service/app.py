@@ -13,7 +13,7 @@ from service.heat import route as heat
 from service.metrics import Metrics
 from service.middleware import RequestBody, RequestLog
 from service.resources import open_resources
-from service.routes import differentiate, integrate, system
+from service.routes import differentiate, integrate, page, parse, sample, system
 from service.settings import Settings
 
 _DESCRIPTION = """\
@@ -44,7 +44,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(differentiate.router)
     app.include_router(integrate.router)
     app.include_router(heat.router)
+    app.include_router(parse.router)
+    app.include_router(sample.router)
     app.include_router(system.router)
+    app.include_router(page.router)
     problems.install(app)
     # the last one added is the outermost
     app.add_middleware(RequestBody, limit=settings.body_bytes, timeout_s=settings.body_timeout_s)

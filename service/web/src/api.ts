@@ -1,0 +1,108 @@
+// What the service answers, and how it is asked.
+export interface Formula { text: string; latex: string }
+export interface Understood extends Formula { variable: string; lower?: Formula | null; upper?: Formula | null }
+export interface Verification { status: "proved" | "numeric" | "refuted"; method: string; elapsed_ms: number; assumptions?: string[] }
+export interface Parsed {
+  input: Understood;
+  question: Formula;
+  symbols: string[];
+  interval: { lower: number | null; upper: number | null } | null;
+}
+export interface Answer {
+  status: "solved" | "unsolved";
+  input: Understood;
+  answer: Formula | null;
+  source: "model" | "sympy" | null;
+  verification: Verification | null;
+  model: { name: string; version: string } | null;
+  cached: boolean;
+  timing_ms: Record<string, number>;
+  reason?: string;
+  constant?: string | null;
+  value?: number | string | null;
+  error_estimate?: number | null;
+  convergence?: string | null;
+  principal_value?: Formula | null;
+  assumptions?: string[];
+  cases?: { condition: string; answer: Formula | null; note: string }[];
+  functions?: string[];
+}
+export interface Sampled {
+  x: number[];
+  curves: { values: (number | null)[] | null; reason: string | null }[];
+  parameters: Record<string, number>;
+}
+export interface Step { rule: string; depth: number; latex: string; check: string }
+export interface Steps { sections: { title: string; steps: Step[] }[]; notes: string[] }
+export interface HeatAnswer {
+  status: "solved" | "unsolved";
+  input: { initial_condition: Formula | string; alpha: number; length: number; notes: string[] };
+  x: number[];
+  times: number[];
+  u: number[][];
+  source: "model" | "spectral" | null;
+  verification: (Verification & { relative_l2: (number | null)[]; max_abs: (number | null)[]; reference: string; maximum_principle: boolean | null }) | null;
+  closed_form: (Formula & { exact: boolean; terms: number; checks: Record<string, string> }) | null;
+  model: { name: string; version: string; part: string } | null;
+  cached: boolean;
+  timing_ms: Record<string, number>;
+  reason?: string;
+}
+
+/** RFC 9457 problem details. */
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code?: string;
+  position?: number | null;
+  hint?: string;
+  symbols?: string[];
+  errors?: { field: string; message: string }[];
+}
+
+export class Problem extends Error {
+  constructor(public body: ProblemBody) {
+    super(body.detail || body.title);
+  }
+  get slug(): string {
+    return this.body.type.split("/").pop() ?? "";
+  }
+}
+
+const KEY = "calcert-api-key";
+
+/** POST JSON. Throws Problem for what the service refuses, AbortError when cancelled. */
+export async function post<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const key = sessionStorage.getItem(KEY);
+  const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "application/json" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  let response: Response;
+  try {
+    response = await fetch(address, { method: "POST", headers, body: JSON.stringify(body), signal });
+  } catch (error) {
+    if ((error as Error).name === "AbortError") throw error;
+    throw new Problem({ type: "/problems/offline", title: "The service cannot be reached", status: 0, detail: "The service cannot be reached. Is it still running?" });
+  }
+  const text = await response.text();
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    throw new Problem({ type: "/problems/unreadable", title: response.statusText, status: response.status, detail: `The service answered ${response.status} without JSON.` });
+  }
+  if (!response.ok) throw new Problem(found as ProblemBody);
+  return found as T;
+}
+
+/** The same request for a terminal. */
+export function curl(address: string, body: unknown): string {
+  const data = JSON.stringify(body).replace(/'/g, "'\\''");
+  return `curl -s ${location.origin}${address} -H 'Content-Type: application/json' -d '${data}'`;
+}
+
+export function setKey(key: string): void {
+  if (key) sessionStorage.setItem(KEY, key);
+  else sessionStorage.removeItem(KEY);
+}
