@@ -39,7 +39,6 @@ from models.numeric import is_finite
 from tokenizer.ansatz import Term
 from tokenizer.codec import Unencodable, encode
 from tokenizer.normalise import VARIABLE, normalise, rename
-from tokenizer.tree import Tree
 
 #: Longest question and label that are trained on, in tokens.
 LONGEST_SOURCE, LONGEST_TARGET = 64, 120
@@ -63,7 +62,7 @@ SINGLE: Final[dict[Sampler, float]] = {
     inverse.sample: 7,
     substitution.sample: 12,
     special.sample: 2,
-    backward.sample: 10,
+    backward.sample: 6,
 }
 #: Sums take their parts from the families in the same proportions, the short ones.
 MIXTURE: Final[dict[Sampler, float]] = {
@@ -102,11 +101,11 @@ def standard(problem: Problem) -> Problem:
 
 
 def examples(
-    seed: int, count: int, drawn: Drawn, measured: frozenset[Tree], *, held_out: bool = False
+    seed: int, count: int, drawn: Drawn, measured: excluded.Measured, *, held_out: bool = False
 ) -> Iterator[tuple[Problem, Example]]:
     """``count`` examples of the training fold, or of the test fold when ``held_out``.
 
-    ``measured`` are canonical forms of problems that no example may have. Duplicates
+    ``measured`` are problems that no example may reduce to. Duplicates
     are kept: short questions are asked again and again.
     """
     rng = random.Random(seed)  # noqa: S311 - reproducible data, no secret
@@ -130,7 +129,7 @@ def examples(
             continue
         if len(tokens) > LONGEST_TARGET:
             drawn.too_long += 1
-        elif excluded.canonical(tree) in measured:
+        elif tree in measured:
             drawn.measured += 1
         elif not is_finite(tree, rng):
             drawn.no_value += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizer.errors import ParseError
@@ -17,6 +18,10 @@ from tokenizer.parse import parse
 from tokenizer.tree import Tree, call, integer, rational, symbol
 
 _X = symbol("x")
+_ALGEBRAIC = frozenset(("add", "sub", "mul", "div", "pow", "neg", "sqrt"))
+
+#: Occurrences of the variable, sorted heads of functions of it.
+Signature = tuple[int, tuple[str, ...]]
 
 
 def cases_folder() -> Path | None:
@@ -26,8 +31,48 @@ def cases_folder() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def load(folder: Path) -> frozenset[Tree]:
-    """Canonical forms of all integrands in ``folder`` that parse."""
+class Measured:
+    """A set of problems in canonical form."""
+
+    def __init__(self, problems: Iterable[Tree] = ()) -> None:
+        self._forms: set[Tree] = set()
+        self._signatures: set[Signature] = set()
+        for tree in problems:
+            self._forms.add(canonical(tree))
+            self._signatures.add(signature(tree))
+
+    def __contains__(self, tree: Tree) -> bool:
+        """Whether ``tree`` (normalised names) is one of the problems, or reduces to one."""
+        return signature(tree) in self._signatures and canonical(tree) in self._forms
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+
+def signature(tree: Tree) -> Signature:
+    """How often the variable occurs, and functions of it: the same for one canonical form."""
+    count = 0
+    heads: list[str] = []
+
+    def visit(node: Tree) -> bool:
+        nonlocal count
+        if not node.args:
+            found = node == _X
+            count += found
+            return found
+        varies = False
+        for arg in node.args:
+            varies |= visit(arg)
+        if varies and node.head not in _ALGEBRAIC:
+            heads.append(node.head)
+        return varies
+
+    visit(tree)
+    return count, tuple(sorted(heads))
+
+
+def load(folder: Path) -> Measured:
+    """All integrands in ``folder`` that parse."""
     sources: list[tuple[str, str]] = []
     for line in (folder / "rubi_dev.tsv").read_text().splitlines():
         sources.append((line.split("\t")[1], "x"))
@@ -36,14 +81,14 @@ def load(folder: Path) -> frozenset[Tree]:
         if case["kind"] in ("integrate", "definite"):
             source = case.get("integrand") or case["input"]
             sources.append((source.split("   [")[0], case.get("variable") or "x"))
-    found: set[Tree] = set()
+    found: list[Tree] = []
     for source, variable in sources:
         try:
             tree = parse(source)
         except (ParseError, RecursionError):
             continue
-        found.add(canonical(normalise(tree, variable).tree))
-    return frozenset(found)
+        found.append(normalise(tree, variable).tree)
+    return Measured(found)
 
 
 def canonical(tree: Tree) -> Tree:

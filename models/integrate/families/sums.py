@@ -24,9 +24,11 @@ def sampler(parts: Sequence[Sampler], weights: Sequence[float]) -> Sampler:
         tree: Tree | None = None
         terms: dict[Term, None] = {}
         for part in rng.choices(parts, weights, k=3 * count):
+            if count == 0:
+                break
             problem = part(rng)
             room = LONGEST - (tree.size if tree else 0)
-            if problem.integrand.size * 2 > room or count == 0:
+            if problem.integrand.size * 2 > room:
                 continue
             count -= 1
             piece = w.scaled(problem.integrand, 0.45)
