@@ -133,7 +133,7 @@ def _fit(
         torch.nn.utils.clip_grad_norm_(branch.parameters(), 1.0)
         adam.step()
         schedule.step()
-        mean += 0.02 * (float(value) - mean)
+        mean += 0.02 * (value.item() - mean)
         if step % 25 == 0:
             rows.append((name, step, time.monotonic() - start, math.sqrt(mean)))
             bar.set_postfix(relative_l2=f"{math.sqrt(mean):.2e}")
@@ -142,7 +142,7 @@ def _fit(
     bar = tqdm(range(training.refine), desc=f"{name}: L-BFGS", disable=not progress)
     for step in bar:
         value = lbfgs.step(closure)  # type: ignore[no-untyped-call]  # as above
-        error = math.sqrt(max(float(value), 0.0))
+        error = math.sqrt(max(value.item(), 0.0))
         rows.append((name, training.steps + step, time.monotonic() - start, error))
         bar.set_postfix(relative_l2=f"{error:.2e}")
     return rows

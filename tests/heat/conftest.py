@@ -1,13 +1,15 @@
-"""One running service for the tests of this folder."""
+"""One running service for the tests of this folder, with the heat model alone."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from models.heat.artifact import NAME
 from service.settings import Settings
 from tests.service.http_server import serving
 
@@ -15,8 +17,10 @@ Post = Callable[..., httpx.Response]
 
 
 @pytest.fixture(scope="session")
-def heat_url() -> Iterator[str]:
-    with serving(Settings(workers=2)) as running:
+def heat_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("artifacts")
+    shutil.copytree(Settings().artifacts / NAME, folder / NAME)
+    with serving(Settings(workers=2, artifacts=folder)) as running:
         yield running.url
 
 
