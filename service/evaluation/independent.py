@@ -1,0 +1,182 @@
+"""An independent judge of answers: mpmath alone, nothing of the service's own mathematics.
+
+Formulas are read by the tokenizer and evaluated here, node by node, in mpmath. An
+antiderivative is differentiated numerically at many points to more than 30 digits, a
+definite integral is compared with mpmath's own quadrature. As a script it reads JSON
+lines with ``integrand``, ``variable`` and ``answer`` (and ``lower``, ``upper`` for a
+definite integral) and counts what it finds::
+
+    python -m service.evaluation.independent answers.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import mpmath
+from mpmath import mp
+
+from tokenizer.parse import parse
+from tokenizer.tree import Tree
+
+Verdict = Literal["right", "wrong", "unknown"]
+
+DIGITS = 90
+STEP = -22
+#: Relative difference at which a derivative counts as another one.
+WRONG = mpmath.mpf(10) ** -18
+#: Points that must agree.
+POINTS = 8
+
+
+def _pick(kind: str, values: list[Any]) -> Any:
+    key = [mp.re(v) for v in values]
+    return values[key.index(max(key) if kind == "Max" else min(key))]
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "neg": lambda u: -u,
+    "sqrt": mp.sqrt, "exp": mp.exp, "log": mp.log, "Abs": abs, "sign": mp.sign, "erf": mp.erf,
+    "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "cot": mp.cot, "sec": mp.sec, "csc": mp.csc,
+    "asin": mp.asin, "acos": mp.acos, "atan": mp.atan,
+    "acot": mp.acot, "asec": mp.asec, "acsc": mp.acsc,
+    "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh,
+    "coth": mp.coth, "sech": mp.sech, "csch": mp.csch,
+    "asinh": mp.asinh, "acosh": mp.acosh, "atanh": mp.atanh,
+    "acoth": mp.acoth, "asech": mp.asech, "acsch": mp.acsch,
+    "erfc": mp.erfc, "erfi": mp.erfi, "gamma": mp.gamma, "loggamma": mp.loggamma,
+    "digamma": mp.digamma, "factorial": mp.factorial, "floor": mp.floor, "ceiling": mp.ceil,
+    "Si": mp.si, "Ci": mp.ci, "Shi": mp.shi, "Chi": mp.chi, "Ei": mp.ei, "li": mp.li,
+    "fresnels": mp.fresnels, "fresnelc": mp.fresnelc, "LambertW": mp.lambertw,
+    "polylog": mp.polylog, "beta": mp.beta, "binomial": mp.binomial, "atan2": mp.atan2,
+    "Heaviside": lambda u: (1 + mp.sign(u)) / 2,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b, "pow": mp.power,
+    "Lt": lambda a, b: mp.re(a) < mp.re(b), "Le": lambda a, b: mp.re(a) <= mp.re(b),
+    "Gt": lambda a, b: mp.re(a) > mp.re(b), "Ge": lambda a, b: mp.re(a) >= mp.re(b),
+    "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b,
+    "And": lambda *c: all(c), "Or": lambda *c: any(c),
+}  # fmt: skip
+
+
+def evaluate(tree: Tree, values: dict[str, Any]) -> Any:
+    """``tree`` in mpmath at the working precision."""
+    if tree.head == "integer":
+        return mp.mpf(int(tree.value or 0))
+    if tree.head == "symbol":
+        return values[str(tree.value)]
+    if tree.head == "constant":
+        constants = {"pi": mp.pi, "E": mp.e, "I": mp.mpc(0, 1), "oo": mp.inf}
+        return +constants[str(tree.value)]
+    if tree.head == "boolean":
+        return tree.value == "True"
+    if tree.head == "Piecewise":
+        for piece, condition in zip(tree.args[::2], tree.args[1::2], strict=True):
+            if evaluate(condition, values):
+                return evaluate(piece, values)
+        return mp.nan
+    arguments = [evaluate(arg, values) for arg in tree.args]
+    if tree.head in ("Max", "Min"):
+        return _pick(tree.head, arguments)
+    return _FUNCTIONS[tree.head](*arguments)
+
+
+def check_antiderivative(integrand: str, answer: str, variable: str, *, seed: int = 1) -> Verdict:
+    """Whether the derivative of ``answer`` is ``integrand`` wherever the latter is real.
+
+    Parameters take random values. Wrong if one point says so; right after
+    :data:`POINTS` points that agree.
+    """
+    f, big = parse(integrand, variables=(variable,)), parse(answer, variables=(variable,))
+    names = sorted({*f.symbols(), *big.symbols()} - {variable})
+    draw = random.Random(seed)  # noqa: S311 - reproducible points, no secret
+    agreed, asked = 0, 0
+    with mp.workdps(DIGITS):
+        h = mp.mpf(10) ** STEP
+        for attempt in range(240):
+            size = draw.choice((0.3, 1, 1, 2, 4, 9))
+            values = {n: mp.mpf(draw.randint(80, 300)) / 128 for n in names}
+            x = mp.mpf(draw.randint(-(2**20), 2**20)) / 2**20 * size
+            point = {**values, variable: x}
+            try:
+                wanted = mp.mpmathify(evaluate(f, point))
+                if not mp.isfinite(wanted):
+                    continue
+                if abs(mp.im(wanted)) > abs(wanted) * mp.mpf(10) ** -40 and attempt < 160:
+                    continue
+                sides = [evaluate(big, {**values, variable: x + k * h}) for k in (-2, -1, 1, 2)]
+            except (ValueError, ZeroDivisionError, OverflowError, mp.NoConvergence):
+                continue
+            asked += 1
+            # five-point formula: the error is h**4 times a fifth derivative
+            slope = (sides[0] - 8 * sides[1] + 8 * sides[2] - sides[3]) / (12 * h)
+            size_of = max(abs(wanted), mp.mpf(10) ** -30)
+            if not mp.isfinite(slope):
+                continue
+            if abs(slope - wanted) > WRONG * size_of + mp.mpf(10) ** -25:
+                # close to a singular point the formula itself may fail: move away once
+                nearer = _slope(big, values, variable, x, h * h)
+                if nearer is None or abs(nearer - wanted) > WRONG * size_of + mp.mpf(10) ** -25:
+                    return "wrong"
+            agreed += 1
+            if agreed >= POINTS:
+                return "right"
+    return "unknown"
+
+
+def _slope(big: Tree, values: dict[str, Any], variable: str, x: Any, h: Any) -> Any:
+    with mp.workdps(2 * DIGITS):
+        try:
+            sides = [evaluate(big, {**values, variable: x + k * h}) for k in (-1, 1)]
+        except (ValueError, ZeroDivisionError, OverflowError):
+            return None
+        return (sides[1] - sides[0]) / (2 * h)
+
+
+def check_definite(
+    integrand: str,
+    variable: str,
+    lower: str,
+    upper: str,
+    answer: str,
+    points: tuple[float, ...] = (),
+) -> Verdict:
+    """Whether ``answer`` is the integral, by mpmath's quadrature split at ``points``."""
+    f = parse(integrand, variables=(variable,))
+    with mp.workdps(30):
+        bounds = [evaluate(parse(b), {}) for b in (lower, upper)]
+        value = evaluate(parse(answer), {})
+        grid = [bounds[0], *map(mp.mpf, points), bounds[1]]
+        result, error = mp.quad(lambda x: evaluate(f, {variable: x}), grid, error=True)
+        if error > mp.mpf(10) ** -9 * max(1, abs(result)):
+            return "unknown"
+        close = abs(result - value) <= 100 * error + mp.mpf(10) ** -12 * max(1, abs(value))
+        return "right" if close else "wrong"
+
+
+def main(path: Path) -> int:
+    """Count verdicts over a file of JSON lines; 1 when something is wrong."""
+    counts: Counter[str] = Counter()
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        if row.get("lower") is not None:
+            verdict = check_definite(
+                row["integrand"], row["variable"], row["lower"], row["upper"], row["answer"]
+            )
+        else:
+            verdict = check_antiderivative(row["integrand"], row["answer"], row["variable"])
+        counts[verdict] += 1
+        if verdict != "right":
+            print(verdict, row["integrand"], "->", row["answer"])
+    print(dict(counts))
+    return 1 if counts["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
