@@ -42,6 +42,14 @@ class Form(StrEnum):
     NETWORK = "network"
 
 
+class Part(StrEnum):
+    """What an evaluation measures."""
+
+    KERNEL = "kernel"
+    ABLATION = "ablation"
+    COMPARISON = "comparison"
+
+
 @app.command()
 def train(
     model: Annotated[Model, typer.Option(help="Which model.")] = Model.KERNEL,
@@ -116,11 +124,12 @@ def evaluate(
     samples: Annotated[int, typer.Option(help="Samples a family of the kernel model.")] = 1250,
     runs: Annotated[Path, typer.Option(help="Where the perceptron form lies, if trained.")] = RUNS,
     artifacts: Annotated[Path, typer.Option(help="Where the artifacts lie.")] = ARTIFACTS,
-    output: Annotated[
-        Path | None, typer.Option(help="The JSON; beside the model if not told.")
+    part: Annotated[
+        list[Part] | None, typer.Option(help="Measure this part again, keep the others.")
     ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder of the tables.")] = None,
 ) -> None:
-    """Measure all models on all families, print the tables and write them as JSON."""
+    """Measure all models on all families; print the tables, write them as JSON and Markdown."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -130,36 +139,45 @@ def evaluate(
 
     console = Console()
     folder = artifacts / NAME
+    target = (output or folder) / "evaluation.json"
     manifest, exact = kernel_evaluation.load(folder, "float64")
     _, raw = kernel_evaluation.load(folder, "float32")
     kernel = kernel_evaluation.Kernel(exact, manifest.threshold)
-    found: dict[str, Any] = {"samples_a_family": samples, "learned": manifest.raw["learned"]}
+    found: dict[str, Any] = {}
+    if part and target.is_file():
+        found = json.loads(target.read_text())
+    found["learned"] = manifest.raw["learned"]
+    wanted = set(part or Part)
     with Progress(console=console) as bar:
 
         def step(name: str) -> Any:
             task = bar.add_task(name, total=None)
             return lambda done, total: bar.update(task, advance=done, total=total)
 
-        both = {"float64": kernel, "float32": kernel_evaluation.Kernel(raw, manifest.threshold)}
-        found["kernel"] = kernel_evaluation.evaluate_families(
-            {**both}, samples, step("kernel model"), semigroup_of={"float64": kernel}
-        )
-        network = kernel_evaluation.network(runs / "kernel-network", exact)
-        parts = kernel_evaluation.without(kernel, network)
-        found["ablation"] = kernel_evaluation.evaluate_families(
-            {**parts}, max(30, samples // 20), step("ablation")
-        )
-        if (artifacts / grid_artifact.NAME).is_dir():
+        if Part.KERNEL in wanted:
+            both = {"float64": kernel, "float32": kernel_evaluation.Kernel(raw, manifest.threshold)}
+            found["kernel"] = kernel_evaluation.evaluate_families(
+                {**both}, samples, step("kernel model"), semigroup_of={"float64": kernel}
+            )
+        if Part.ABLATION in wanted:
+            network = kernel_evaluation.network(runs / "kernel-network", exact)
+            found["ablation"] = kernel_evaluation.evaluate_families(
+                {**kernel_evaluation.without(kernel, network)},
+                max(30, samples // 20),
+                step("ablation"),
+            )
+        if Part.COMPARISON in wanted and (artifacts / grid_artifact.NAME).is_dir():
             found["comparison"] = evaluation_grid.compare(
                 grid_artifact.read(artifacts / grid_artifact.NAME),
                 kernel,
                 max(100, samples // 5),
                 step("comparison"),
             )
-    report.show(found, console)
-    path = output or folder / "evaluation.json"
-    kernel_evaluation.write(path, found)
-    console.print(f"written to {path}")
+    for table in report.tables(found):
+        console.print(table)
+    kernel_evaluation.write(target, found)
+    target.with_suffix(".md").write_text(report.markdown(found))
+    console.print(f"written: {target}, and the same as Markdown beside it")
 
 
 if __name__ == "__main__":

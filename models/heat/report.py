@@ -4,22 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from models.heat.metrics import BANDS
 
 
-def show(found: dict[str, Any], console: Console) -> None:
-    """One table a model with a row a family, then the ablation and the comparison."""
-    for precision, rows in found["kernel"].items():
-        console.print(families(f"kernel, {precision}", rows))
-    console.print(ablation(found["ablation"]))
+def tables(found: dict[str, Any]) -> list[Table]:
+    """One table a model with a row a family, the ablation, and the comparison."""
+    shown = [families(f"kernel, {precision}", rows) for precision, rows in found["kernel"].items()]
+    if "ablation" in found:
+        shown.append(ablation(found["ablation"]))
     if "comparison" in found:
         comparison = found["comparison"]
-        for name, rows in comparison["families"].items():
-            console.print(families(f"{name}, 33 points, Dirichlet", rows))
-        console.print(claims(comparison))
+        shown += [
+            families(f"{name}, 33 points, Dirichlet", rows)
+            for name, rows in comparison["families"].items()
+        ]
+        shown.append(claims(comparison))
+    return shown
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """The same tables as a page."""
+    learned = ", ".join(f"{name} = {value:.12g}" for name, value in found["learned"].items())
+    parts = [
+        "# Heat models, measured\n",
+        "Written by `calcert evaluate heat`; `models/heat/README.md` explains the columns.\n",
+        f"Learned: {learned}.\n",
+    ]
+    for table in tables(found):
+        heads = [str(column.header) for column in table.columns]
+        rules = ["---:" if column.justify == "right" else "---" for column in table.columns]
+        cells = zip(*(map(str, column.cells) for column in table.columns), strict=True)
+        parts.append(f"## {table.title}\n")
+        parts += [f"| {' | '.join(line)} |" for line in (heads, rules, *cells)]
+        parts.append(f"\n{table.caption}\n" if table.caption else "")
+    return "\n".join(parts)
 
 
 def families(title: str, rows: dict[str, Any]) -> Table:
