@@ -18,6 +18,9 @@ from sympy.core.sorting import default_sort_key
 from tokenizer.heads import ELEMENTARY
 from tokenizer.tree import Tree, call, constant, integer, rational, symbol
 
+#: Highest root of a fraction that is passed to SymPy.
+MAX_ROOT: Final = 200
+
 #: Most decimal digits of a number that conversion will compute.
 MAX_DIGITS: Final = 20_000
 
@@ -87,6 +90,11 @@ def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         size = max(abs(base.p), base.q)
         if abs(exponent) * (math.log10(size) if size > 1 else 0) > MAX_DIGITS:
             raise NumberTooLargeError(f"a power of more than {MAX_DIGITS} digits")
+    if exponent.is_Rational and exponent.q > MAX_ROOT:
+        # SymPy takes the root of the coefficient's denominator by factoring its q-th power
+        coefficient = base.as_coeff_Mul()[0]
+        if coefficient.is_Rational and coefficient.q != 1:
+            raise NumberTooLargeError(f"a root beyond the {MAX_ROOT}th of a fraction")
     return sympy.Pow(base, exponent)
 
 

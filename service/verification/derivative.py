@@ -9,6 +9,7 @@ from typing import Final
 
 import sympy
 
+from service.verification.chain import follows
 from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
@@ -43,49 +44,81 @@ def check_derivative(
 ) -> DerivativeOutcome:
     """The first hypothesis that is the derivative, proved before numeric.
 
-    The reference is SymPy's derivative for real symbols, itself checked
-    against numeric differentiation; a hypothesis is compared with it by
-    :func:`prove_equal`. Raises ``ConversionError`` when the expression has no
-    SymPy counterpart.
+    A hypothesis is proved by the rules of differentiation as SymPy states them, or
+    compared with SymPy's derivative by :func:`prove_equal`; numeric differentiation
+    overrules both.
     """
     start = time.monotonic()
     deadline = start + deadline_s
-    verdict = Verdict("undecided", "no hypothesis")
-    fallback: tuple[int, sympy.Expr, Verdict] | None = None
-    best: tuple[int, sympy.Expr, Verdict] | None = None
+    outcome = Verdict("undecided", "no hypothesis")
+    kept: tuple[int, Verdict] | None = None
     try:
         with time_limit(deadline_s):
-            symbol = sympy.Symbol(variable, real=True)
-            given = as_expression(expression)
-            reference = derivative(given, symbol)
+            check = _Check(expression, variable, deadline)
             for index, hypothesis in enumerate(hypotheses):
                 try:
-                    candidate = as_expression(hypothesis)
+                    outcome = check(hypothesis)
                 except ConversionError as error:
-                    verdict = Verdict("refuted", str(error))
-                    continue
-                verdict = prove_equal(reference, candidate, deadline_s=deadline - time.monotonic())
-                if not verdict.holds:
-                    continue
-                witness = slope_counterexample(given, candidate, symbol)
-                if witness is not None:
-                    verdict = Verdict("refuted", "numeric differentiation", witness=witness)
-                elif verdict.status == "proved":
-                    best = (index, candidate, verdict)
+                    outcome = Verdict("refuted", str(error))
+                if outcome.holds and (kept is None or outcome.status == "proved"):
+                    kept = index, outcome
+                if outcome.status == "proved":
                     break
-                else:
-                    fallback = fallback or (index, candidate, verdict)
     except OutOfTime:
-        verdict = Verdict("undecided", "time")
-    best = best or fallback
-    if best is None:
-        return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
-    index, candidate, verdict = best
+        outcome = Verdict("undecided", "time")
+    if kept is None:
+        return DerivativeOutcome(None, None, outcome, time.monotonic() - start)
+    index, verdict = kept
     try:
-        answer = tidy(candidate, deadline_s=_tidying_time(deadline))
+        answer = tidy(as_expression(hypotheses[index]), deadline_s=_tidying_time(deadline))
     except ConversionError:
         answer = hypotheses[index]
     return DerivativeOutcome(answer, index, verdict, time.monotonic() - start)
+
+
+class _Check:
+    """Verdicts on hypotheses for the derivative of one expression.
+
+    The rules alone prove most of them (:mod:`service.verification.chain`), a numeric
+    derivative guarding the proof. Others are compared with SymPy's derivative.
+    """
+
+    def __init__(self, expression: Tree, variable: str, deadline: float) -> None:
+        self.expression = expression
+        self.variable = variable
+        self.deadline = deadline
+        self.symbol = sympy.Symbol(variable, real=True)
+        # over complex arguments the rule for Abs is another one, so the rules need company
+        self.smooth = not any(
+            node.head in ("Abs", "sign") and node.contains(variable)
+            for node in expression.preorder()
+        )
+
+    def __call__(self, hypothesis: Tree) -> Verdict:
+        """The verdict on one hypothesis; raises ``ConversionError`` for one SymPy cannot read."""
+        by_rules = follows(self.expression, self.variable, hypothesis)
+        proved = Verdict("proved", "differentiation rules")
+        try:
+            given, candidate = as_expression(self.expression), as_expression(hypothesis)
+        except ConversionError:
+            # numbers that SymPy cannot take; the rules did not need to compute them
+            if by_rules and self.smooth:
+                return proved
+            raise
+        if by_rules and self.smooth:
+            verdict = proved
+        else:
+            reference = derivative(given, self.symbol)
+            left = self.deadline - time.monotonic()
+            verdict = prove_equal(reference, candidate, deadline_s=left)
+            if by_rules and verdict.status == "numeric":
+                verdict = proved
+            if not verdict.holds:
+                return verdict
+        witness = slope_counterexample(given, candidate, self.symbol, real_only=by_rules)
+        if witness is not None:
+            return Verdict("refuted", "numeric differentiation", witness=witness)
+        return verdict
 
 
 def differentiate_symbolically(

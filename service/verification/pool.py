@@ -77,9 +77,10 @@ class WorkerPool:
     ``workers`` is the number of processes, ``memory_mib`` the address space of
     each (a function that wants more gets ``MemoryError``), ``max_waiting``
     bounds the queue, ``preload`` names further modules that workers inherit
-    already imported; ``on_wait`` is told the seconds each request waited for a worker. ``completed``, ``timeouts``, ``deaths``, ``cancellations``
-    and ``restarts`` count since the start; ``waiting``, ``running`` and
-    ``alive`` are current numbers.
+    already imported; ``on_wait`` is told the seconds that each request waited
+    for a worker. ``completed``, ``timeouts``, ``deaths``, ``cancellations`` and
+    ``restarts`` count since the start; ``waiting``, ``running`` and ``alive``
+    are current numbers.
     """
 
     def __init__(

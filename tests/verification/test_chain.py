@@ -1,0 +1,66 @@
+"""Derivatives proved by the rules alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.verification.chain import follows
+from service.verification.derivative import check_derivative
+from tokenizer.parse import parse
+from tokenizer.tree import Tree
+
+
+def read(text: str) -> Tree:
+    """Text with single-letter names."""
+    return parse(text, variables=("x", "a", "b", "n"))
+
+
+RIGHT = [
+    ("x**n", "n*x**(n - 1)"),
+    ("x**309 + a", "309*x**308"),
+    ("sqrt(sin(x))", "cos(x)/(2*sqrt(sin(x)))"),
+    ("coth(x*x)", "(1 - coth(x*x)**2)*2*x"),
+    ("sec(a*x)", "a*sec(a*x)*tan(a*x)"),
+    ("x**(x**2)", "x**(x**2)*(2*x*log(x) + x**2/x)"),
+    ("acosh(exp(x))", "exp(x)/(sqrt(exp(x) - 1)*sqrt(exp(x) + 1))"),
+    ("log(Abs(x))", "sign(x)/Abs(x)"),
+    ("erf(2*x)", "2*exp(-(2*x)**2)/sqrt(pi)*2"),
+]
+WRONG = [
+    ("x**n", "n*x**n"),
+    ("sin(x)", "-cos(x)"),
+    ("tan(x)", "tan(x)**2 - 1"),
+    ("exp(2*x)", "exp(2*x)"),
+    ("sqrt(x)", "1/sqrt(x)"),
+    ("log(a*x)", "1/(a*x)"),
+    ("a**x", "a**x*log(x)"),
+    ("atan(x)", "1/(1 + x)**2"),
+]
+
+
+@pytest.mark.parametrize(("expression", "slope"), RIGHT)
+def test_what_the_rules_give_is_recognised(expression: str, slope: str) -> None:
+    """Right derivatives in the shapes of the rules are proved without simplification."""
+    assert follows(read(expression), "x", read(slope))
+
+
+@pytest.mark.parametrize(("expression", "slope"), WRONG)
+def test_wrong_derivatives_are_not(expression: str, slope: str) -> None:
+    """Derivatives with a typical mistake are never proved, by the rules or by the whole check."""
+    assert not follows(read(expression), "x", read(slope))
+    outcome = check_derivative(read(expression), "x", [read(slope)], 10.0)
+    assert outcome.verdict.status == "refuted"
+
+
+def test_the_rule_for_abs_needs_real_arguments() -> None:
+    """|i·x| is |x|, so sign(i·x)·i is no slope of it though the rule for Abs says so."""
+    expression, slope = read("Abs(sqrt(-4)*x)"), read("sign(sqrt(-4)*x)*sqrt(-4)")
+    outcome = check_derivative(expression, "x", [slope], 10.0)
+    assert outcome.answer is None
+
+
+def test_numbers_that_sympy_cannot_raise_do_not_stop_a_proof() -> None:
+    """A large root of a number is carried along, not computed."""
+    expression = read("(x/30516)**(4/4244)")
+    slope = read("(4/4244)*(x/30516)**(4/4244 - 1)*(1/30516)")
+    assert check_derivative(expression, "x", [slope], 30.0).verdict.status == "proved"
