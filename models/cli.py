@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -111,14 +112,20 @@ def export_integrate(
     folder: Annotated[Path, typer.Option(help="Where the checkpoint lies.")] = _RUNS / "integrate",
     output: Output = _ARTIFACTS,
 ) -> None:
-    """Export the integration model."""
-    _export("integrate", folder, output, version, "terms")
+    """Export the integration model, for beams up to 50."""
+    _export("integrate", folder, output, version, "terms", beam=50)
 
 
 def _export(
-    name: str, folder: Path, output: Path, version: str, kind: Literal["expression", "terms"]
+    name: str,
+    folder: Path,
+    output: Path,
+    version: str,
+    kind: Literal["expression", "terms"],
+    beam: int = 16,
 ) -> None:
-    from models.export import export
+    from models.export import LIMITS, export
 
-    export(folder / "checkpoint.pt", name, output, version, output=kind)
+    limits = replace(LIMITS, beam=beam)
+    export(folder / "checkpoint.pt", name, output, version, output=kind, limits=limits)
     typer.echo(f"written to {output / name}")

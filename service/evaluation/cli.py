@@ -42,3 +42,53 @@ def differentiate_command(
     path = output or _ARTIFACTS / "differentiate" / "evaluation.json"
     path.write_text(json.dumps(found, indent=1) + "\n")
     Console().print(f"written to {path}")
+
+
+@evaluate_app.command("integrate")
+def integrate_command(
+    sets: Annotated[
+        list[str] | None, typer.Option("--sets", help="Names of sets, or `cases`; default all.")
+    ] = None,
+    fraction: Annotated[float, typer.Option(help="Share of each set, for a quick look.")] = 1.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,
+    rivals: Annotated[float, typer.Option(help="Share that SymPy is asked, too.")] = 0.1,
+    at_once: Annotated[int, typer.Option(help="Questions side by side.")] = 1,
+    artifacts: Annotated[Path, typer.Option(help="Folder of the models.")] = _ARTIFACTS,
+    records: Annotated[
+        Path, typer.Option(help="Answers, one a line; what is there is not asked again.")
+    ] = Path("runs/evaluation/integrate.jsonl"),
+    output: Annotated[Path | None, typer.Option(help="Where the JSON goes.")] = None,
+) -> None:
+    """Integrals solved by width of the beam, served, with SymPy and against SymPy."""
+    from service.evaluation.integrate import SETS, Plan, run
+    from service.evaluation.integrate_summary import summarise, tables
+    from service.settings import Settings
+
+    settings = Settings(
+        artifacts=artifacts,
+        redis_url=None,
+        cache_items=0,
+        timeout_default_s=timeout,
+        timeout_max_s=max(60.0, timeout),
+    )
+    plan = Plan(
+        sets=tuple(sets or SETS),
+        fraction=fraction,
+        limit_s=timeout,
+        rival_share=rivals,
+        at_once=at_once,
+        records=records,
+    )
+    with Progress() as bar:
+        answered, measured = asyncio.run(run(plan, settings, bar))
+    found = {"task": "integrate", **measured, "sets": summarise(answered)}
+    console = Console()
+    for table in tables(found):
+        console.print(table)
+    for entry in found["sets"]:
+        for integrand, answer in entry["wrong"]:
+            console.print(f"[red]wrong:[/red] {integrand} -> {answer}")
+    path = output or _ARTIFACTS / "integrate" / "evaluation.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    console.print(f"written to {path}")

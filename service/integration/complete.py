@@ -51,14 +51,10 @@ def complete(
     ``deadline_s`` seconds are allowed. None when the terms do not suffice.
     """
     deadline = time.monotonic() + deadline_s
-    degrees: dict[Tree, int] = {}
-    for term in terms:
-        degrees[term.factor] = max(term.degree, degrees.get(term.factor, 0))
-    unique = [Term(factor, degree) for factor, degree in degrees.items()]
+    unique = _unique(terms)
     rng = np.random.default_rng(_SEED)
-    width = min(MAX_COLUMNS, sum(t.degree + 1 for t in unique))
     for rank in range(2):
-        samples = sample(integrand, variable, 2 * width + 24, rng, rank=rank)
+        samples = sample(integrand, variable, _points(unique), rng, rank=rank)
         if samples is None:
             return None
         tried: set[tuple[fit.Column, ...]] = set()
@@ -70,6 +66,30 @@ def complete(
             if found is not None:
                 return found
     return None
+
+
+def explains(integrand: Tree, variable: str, terms: Sequence[Term]) -> bool:
+    """Whether in floating point some combination of ``terms`` has the derivative ``integrand``."""
+    unique = _unique(terms)
+    rng = np.random.default_rng(_SEED)
+    samples = sample(integrand, variable, _points(unique), rng)
+    if samples is None:
+        return False
+    supports = _supports(integrand, variable, unique, samples)
+    return next(supports, None) is not None
+
+
+def _unique(terms: Sequence[Term]) -> list[Term]:
+    """Each factor once, with its highest degree."""
+    degrees: dict[Tree, int] = {}
+    for term in terms:
+        degrees[term.factor] = max(term.degree, degrees.get(term.factor, 0))
+    return [Term(factor, degree) for factor, degree in degrees.items()]
+
+
+def _points(terms: Sequence[Term]) -> int:
+    """How many points decide among the unknowns of ``terms``."""
+    return 2 * min(MAX_COLUMNS, sum(t.degree + 1 for t in terms)) + 24
 
 
 def _supports(
