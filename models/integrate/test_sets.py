@@ -45,7 +45,7 @@ from tokenizer.tree import Tree
 LONGEST = 160
 _KNOWN = 20_000
 STORED = Path(__file__).with_name("lample_charton.tsv")
-KINDS = ("forward", "backward", "by parts")
+KINDS = ("backward", "by parts", "forward")
 _NOT_IN_PAPER = frozenset(
     "Abs sign erf cot sec csc acot asec acsc coth sech csch acoth asech acsch".split()
 )
@@ -252,5 +252,5 @@ def generate(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    with STORED.open("w", newline="") as file:
+    with STORED.open("w", newline="", buffering=1) as file:
         csv.writer(file, delimiter="\t", lineterminator="\n").writerows(generate(500))

@@ -29,6 +29,9 @@ _SMALL: Final = Alphabet(
 )  # fmt: skip
 _TREES: Final = RandomTrees(_SMALL)
 
+#: Largest number in an integrand; powers of numbers are multiplied out and grow past it.
+LARGEST_NUMBER: Final = 10**9
+
 #: Most nodes of an antiderivative and of its derivative.
 _SIZES: Final = (24, 56)
 
@@ -82,9 +85,9 @@ def to_symengine(tree: Tree) -> Any:
 def from_symengine(e: Any, writer: Writer) -> Tree:
     """The Tree in which ``writer`` would write ``e``; raises Unlabelled for other functions."""
     if e.is_Integer:
-        return integer(int(e))
+        return integer(_moderate(e))
     if e.is_Rational:
-        return rational(int(e.p), int(e.q))
+        return rational(_moderate(e.p), _moderate(e.q))
     if e.is_Symbol:
         return symbol(str(e))
     if e == symengine.pi:
@@ -101,6 +104,14 @@ def from_symengine(e: Any, writer: Writer) -> Tree:
     if head == "abs" or len(e.args) != 1:
         raise Unlabelled(head)
     return call(head, from_symengine(e.args[0], writer))
+
+
+def _moderate(number: Any) -> int:
+    """The integer, if anybody would write it down."""
+    value = int(number)
+    if abs(value) > LARGEST_NUMBER:
+        raise Unlabelled("a number too large")
+    return value
 
 
 def _ordered(args: tuple[Any, ...], writer: Writer) -> list[Any]:
@@ -127,7 +138,7 @@ def _quotient(factors: list[Any], writer: Writer) -> Tree:
     negative = False
     for factor in factors:
         if factor.is_Rational:
-            p, q = int(factor.p), int(factor.q)
+            p, q = _moderate(factor.p), _moderate(factor.q)
             negative = p < 0
             above += [integer(abs(p))] if abs(p) != 1 else []
             below += [integer(q)] if q != 1 else []
