@@ -7,13 +7,15 @@ head needs it gives the keys and values of every cross-attention. *Decoder*: one
 step of a beam search, ending in the best continuations.
 
 All hypotheses of an item share one cache. Each step writes the keys and values of
-the W hypotheses into new places, and ``visible`` tells which places belong to
-whose past. So nothing is reordered when hypotheses branch, and memory of the
-question is never copied per hypothesis: W is the query axis of one product.
-The caches come back as outputs of the same shape, to be bound to the same memory.
+its hypotheses into new places, and ``visible`` tells which places belong to whose
+past. So nothing is reordered when hypotheses branch, and memory of the question is
+never copied per hypothesis. The caches come back as outputs of the same shape, to
+be bound to the same memory.
 
-Shapes as in :mod:`models.transformer`; W hypotheses, P places in the cache, K
-continuations given back: two for each hypothesis of the widest beam.
+Shapes as in :mod:`models.transformer`; N hypotheses altogether, W at most of one
+item, P places in the cache, K continuations given back: two for each hypothesis of
+the widest beam. What each hypothesis needs for itself is computed on the N that
+there are; they are spread over a grid (B, W) only to look at the caches of their item.
 """
 
 from __future__ import annotations
@@ -81,23 +83,31 @@ class EncoderGraph(nn.Module):
 
 
 class DecoderGraph(nn.Module):
-    """One step of a beam search over W hypotheses of each of B items."""
+    """One step of a beam search for each of B items."""
 
     def __init__(self, model: Transformer, continuations: int) -> None:
         super().__init__()
         self.model = model
         self.continuations = continuations
+        self.projections = nn.ModuleList(
+            _joined(layer.attention.query, layer.attention.key_value)
+            for layer in model.decoder
+            if isinstance(layer, DecoderLayer)
+        )
 
     def forward(
         self,
         previous: Tensor,
         parents: Tensor,
         paths: Tensor,
+        items: Tensor,
+        places: Tensor,
+        cells: Tensor,
+        grid: Tensor,
         scores: Tensor,
         word_bias: Tensor,
         reference_bias: Tensor,
         visible: Tensor,
-        places: Tensor,
         mask: Tensor,
         pointer_keys: Tensor,
         pointer_values: Tensor,
@@ -106,33 +116,45 @@ class DecoderGraph(nn.Module):
     ) -> tuple[Tensor, ...]:
         """The best K continuations of each item, and the caches with this step in them.
 
-        ``previous``, ``parents``, ``paths``, ``places``: int64 (B, W), the last one where in
-        the cache this step goes. ``scores`` (B, W): log-probability so far. ``word_bias``
-        (B, W, V) and ``reference_bias`` (B, W, 1) are added to log-probabilities: -inf for what
-        the grammar forbids. ``visible``: bool (B, W, P), this step's own place included.
+        int64 (N,): ``previous`` tokens, ``parents``, ``paths``; ``items`` they belong to,
+        ``places`` in the item's cache that they write to, ``cells`` of the flattened grid.
+        ``grid``: int64 (B, W), which hypothesis is in a cell; any where there is none.
+        ``scores`` (B, W): log-probability so far, -inf where there is none. ``word_bias``
+        (B, W, V) and ``reference_bias`` (B, W, 1) are added to log-probabilities: -inf for
+        what the grammar forbids. ``visible``: bool (B, W, P), this step's place included.
         ``mask``, ``pointer_keys``, ``pointer_values``, ``cross``: from the encoder.
         ``past``: for each layer keys and values (B, H, P, D).
 
-        Gives scores (B, K) in falling order, int64 (B, K) ``hypothesis * (V + S) + token``
+        Gives scores (B, K) in falling order, int64 (B, K) ``column * (V + S) + token``
         (equal scores: lowest first), then ``past``.
         """
         model = self.model
-        x = self.read(previous, parents, paths, pointer_values)
+        x = self.read(previous, parents, paths, items, pointer_values)
         hidden = (1 - visible.to(torch.float32)).unsqueeze(1) * MASKED
+        written = (
+            items.unsqueeze(1),
+            torch.arange(model.config.heads).unsqueeze(0),
+            places.unsqueeze(1),
+        )
         caches: list[Tensor] = []
-        for i, layer in enumerate(model.decoder):
+        for i, (layer, projection) in enumerate(zip(model.decoder, self.projections, strict=True)):
             assert isinstance(layer, DecoderLayer)
-            normed = layer.norm1(x)
-            new = layer.attention.keys_values(normed)
+            query, *new = projection(layer.norm1(x)).chunk(3, dim=-1)
             keys, values = (
-                self.write(cache, places, tensor)
+                torch.index_put(cache, written, tensor.unflatten(-1, (model.config.heads, -1)))
                 for cache, tensor in zip(past[2 * i : 2 * i + 2], new, strict=True)
             )
             caches += [keys, values]
-            x = x + layer.attention(normed, keys, values, hidden)
-            x = x + layer.cross(layer.norm2(x), cross[2 * i], cross[2 * i + 1], mask)
+            mixed = self.attend(query, keys, values, hidden, grid, cells)
+            x = x + layer.attention.output(mixed)
+            query = layer.cross.query(layer.norm2(x))
+            mixed = self.attend(query, cross[2 * i], cross[2 * i + 1], mask, grid, cells)
+            x = x + layer.cross.output(mixed)
             x = x + layer.feed(layer.norm3(x))
-        logits = model.logits(model.decoder_norm(x), pointer_keys, mask)
+        x = model.decoder_norm(x)
+        query = model.pointer_query(x) * model.config.width**-0.5
+        pointed = query[grid] @ pointer_keys.transpose(-1, -2) + mask.squeeze(1)
+        logits = torch.cat([model.to_vocabulary(x)[grid], pointed], dim=-1)
         words, references = torch.split(
             logits.log_softmax(-1), [model.config.vocabulary, pointer_keys.shape[1]], dim=-1
         )
@@ -141,21 +163,40 @@ class DecoderGraph(nn.Module):
         best, index = total.topk(self.continuations, dim=-1)
         return best, index, *caches
 
-    def read(self, previous: Tensor, parents: Tensor, paths: Tensor, pointed: Tensor) -> Tensor:
-        """As :meth:`Transformer.read`, path codes unpacked in ONNX terms."""
+    def read(
+        self, previous: Tensor, parents: Tensor, paths: Tensor, items: Tensor, pointed: Tensor
+    ) -> Tensor:
+        """As :meth:`Transformer.read`, for N hypotheses of any items -> (N, C)."""
         model, size = self.model, self.model.config.vocabulary
         x = model.parent_embedding(parents) + path_vectors(model.target_path, paths)
-        position = (previous - size).clamp(min=0).unsqueeze(-1)
-        reference = pointed.gather(1, position.expand(-1, -1, model.config.width))
+        reference = pointed[items, (previous - size).clamp(min=0)]
         word = model.target_embedding(previous.clamp(max=size - 1))
         result: Tensor = x + torch.where((previous >= size).unsqueeze(-1), reference, word)
         return result
 
-    def write(self, cache: Tensor, places: Tensor, new: Tensor) -> Tensor:
-        """``cache`` (B, H, P, D) with ``new`` (B, H, W, D) at ``places`` (B, W)."""
-        items = torch.arange(cache.shape[0])[:, None, None]
-        heads = torch.arange(self.model.config.heads)[None, :, None]
-        return torch.index_put(cache, (items, heads, places[:, None, :]), new)
+    def attend(
+        self,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor,
+        grid: Tensor,
+        cells: Tensor,
+    ) -> Tensor:
+        """(N, C) with keys and values (B, H, P, D), mask (B, 1, W|1, P) -> (N, C)."""
+        config = self.model.config
+        queries = query[grid].reshape(*grid.shape, config.heads, -1).transpose(1, 2)
+        scores = (queries * (config.width // config.heads) ** -0.5) @ keys.transpose(-1, -2)
+        mixed: Tensor = (scores + mask).softmax(-1) @ values
+        return mixed.transpose(1, 2).flatten(-2).flatten(0, 1)[cells]
+
+
+def _joined(*layers: nn.Linear) -> nn.Linear:
+    """One layer that gives what ``layers`` give, side by side."""
+    joined = nn.Linear(layers[0].in_features, sum(layer.out_features for layer in layers))
+    joined.weight = nn.Parameter(torch.cat([layer.weight for layer in layers]))
+    joined.bias = nn.Parameter(torch.cat([layer.bias for layer in layers]))
+    return joined
 
 
 def load(checkpoint: Path) -> tuple[Transformer, dict[str, Any]]:
@@ -247,25 +288,24 @@ def _encoder(model: Transformer) -> onnx.ModelProto:
 
 def _decoder(model: Transformer, continuations: int) -> onnx.ModelProto:
     config = model.config
-    batch, source, width, places = (
-        torch.export.Dim(name) for name in ("batch", "source", "beam", "places")
+    hypotheses, batch, source, width, places = (
+        torch.export.Dim(name) for name in ("hypotheses", "batch", "source", "beam", "places")
     )
-    b, s, w, p = 2, 3, 4, 8  # sizes to trace with: all different, none of them 1
+    n, b, s, w, p = 5, 2, 3, 4, 8  # sizes to trace with: all different, none of them 1
     # a tensor of its own for each input: one given twice would become one input
-    previous, parents, paths, cells = torch.ones(4, b, w, dtype=torch.int64)
+    ids = torch.ones(6, n, dtype=torch.int64)
+    names = ("previous", "parents", "paths", "items", "places", "cells")
     row: dict[int, Any] = {0: batch, 1: width}
     head = config.width // config.heads
     cross = [torch.zeros(b, config.heads, s, head) for _ in range(2 * config.decoder_layers)]
     past = [torch.zeros(b, config.heads, p, head) for _ in range(2 * config.decoder_layers)]
     inputs: dict[str, tuple[Any, Any]] = {
-        "previous": (previous, row),
-        "parents": (parents, row),
-        "paths": (paths, row),
+        **{name: (tensor, {0: hypotheses}) for name, tensor in zip(names, ids, strict=True)},
+        "grid": (torch.ones(b, w, dtype=torch.int64), row),
         "scores": (torch.zeros(b, w), row),
         "word_bias": (torch.zeros(b, w, config.vocabulary), row),
         "reference_bias": (torch.zeros(b, w, 1), row),
         "visible": (torch.ones(b, w, p, dtype=torch.bool), {**row, 2: places}),
-        "places": (cells, row),
         "mask": (torch.zeros(b, 1, 1, s), {0: batch, 3: source}),
         "pointer_keys": (torch.zeros(b, s, config.width), {0: batch, 1: source}),
         "pointer_values": (torch.zeros(b, s, config.width), {0: batch, 1: source}),

@@ -6,6 +6,7 @@ search is done, whatever the others do (Orca, Yu et al., OSDI 2022).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from service.engine import grammar
 from service.engine.rows import Rows
-from service.engine.search import NOTHING, Hypothesis, Search
+from service.engine.search import Hypothesis, Search
 from service.engine.session import ModelSession
 from tokenizer.vocabulary import PAD, SIZE
 
@@ -121,36 +122,53 @@ class Batch:
         searches = [item.search for item in self.items]
         width = max(_LEAST_WIDTH, *(len(search.beam) for search in searches))
         self._rows.resize(len(searches), self._source(self.items), self._places())
-        beams = [[*search.beam, *[NOTHING] * (width - len(search.beam))] for search in searches]
-        places = [range(search.used, search.used + width) for search in searches]
+        sizes = [len(search.beam) for search in searches]
         previous, parents, paths, rules = np.ascontiguousarray(
-            np.array([[p.columns for p in beam] for beam in beams], np.int64).transpose(2, 0, 1)
+            np.array([partial.columns for s in searches for partial in s.beam], np.int64).T
         )
-        bits = b"".join(
-            (partial.past | 1 << place).to_bytes(self._rows.places // 8, "little")
-            for beam, row in zip(beams, places, strict=True)
-            for partial, place in zip(beam, row, strict=True)
-        )
-        visible = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
-        scores, index = self.session.step(
+        items = np.repeat(np.arange(len(searches)), sizes)
+        columns = np.concatenate([np.arange(size) for size in sizes])
+        grid, grid_rules = np.zeros((2, len(searches), width), np.int64)
+        grid[items, columns] = np.arange(len(items))
+        grid_rules[items, columns] = rules
+        scores = np.full(grid.shape, -np.inf, np.float32)
+        scores[items, columns] = [partial.score for s in searches for partial in s.beam]
+        best, index = self.session.step(
             {
                 "previous": previous,
                 "parents": parents,
                 "paths": paths,
-                "scores": np.array([[p.score for p in beam] for beam in beams], np.float32),
-                "word_bias": grammar.WORDS[rules] + np.stack([item.names for item in self.items]),
-                "reference_bias": grammar.REFERENCES[rules],
-                "visible": visible.view(np.bool_).reshape(len(searches), width, -1),
-                "places": np.array(places, np.int64),
+                "items": items,
+                "places": np.repeat([search.used for search in searches], sizes) + columns,
+                "cells": items * width + columns,
+                "grid": grid,
+                "scores": scores,
+                "word_bias": grammar.WORDS[grid_rules]
+                + np.stack([item.names for item in self.items]),
+                "reference_bias": grammar.REFERENCES[grid_rules],
+                "visible": self._visible(width),
             },
             self._rows.held,
         )
         most = 2 * max(search.width for search in searches)
         origins, tokens = np.divmod(index[:, :most], SIZE + self._rows.source)
         for search, *found in zip(
-            searches, scores[:, :most].tolist(), origins.tolist(), tokens.tolist(), strict=True
+            searches, best[:, :most].tolist(), origins.tolist(), tokens.tolist(), strict=True
         ):
             search.extend(*found)
+
+    def _visible(self, width: int) -> npt.NDArray[np.bool_]:
+        """(B, W, P), from the bits that hypotheses carry."""
+        size = self._rows.places // 8
+        bits = b"".join(
+            past.to_bytes(size, "little")
+            for item in self.items
+            for past in itertools.chain(
+                item.search.visible(), itertools.repeat(0, width - len(item.search.beam))
+            )
+        )
+        flags = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
+        return flags.view(np.bool_).reshape(len(self.items), width, -1)
 
     def _source(self, items: Sequence[Item]) -> int:
         return _padded(max((item.length for item in items), default=1), _SOURCE_BLOCK)
@@ -158,7 +176,7 @@ class Batch:
     def _places(self) -> int:
         used = max((item.search.used for item in self.items), default=0)
         widest = max((item.search.width for item in self.items), default=1)
-        return _padded(used + max(widest, _LEAST_WIDTH), _PLACE_BLOCK)
+        return _padded(used + widest, _PLACE_BLOCK)
 
 
 def _padded(length: int, block: int) -> int:

@@ -25,10 +25,14 @@ SPREAD = 7.0
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is loaded; ``provider`` is ONNX Runtime's name of what it runs on."""
+    """What is loaded; ``provider`` is ONNX Runtime's name of what it runs on.
+
+    ``digest`` is of the graphs: another one means other weights, whatever the version says.
+    """
 
     name: str
     version: str
+    digest: str
     provider: str
     variant: str
     limits: Mapping[str, int]
@@ -77,6 +81,7 @@ class Engine:
             name: ModelInfo(
                 name,
                 session.manifest.version,
+                session.digest,
                 session.provider,
                 session.variant,
                 asdict(session.manifest.limits),

@@ -49,10 +49,6 @@ class Partial:
     columns: Columns
 
 
-#: Stands where a beam is narrower than its neighbours'.
-NOTHING = Partial((), float("-inf"), [], 0, (v.START, v.START, 0, 0))
-
-
 class Search:
     """The state of one search: ``beam`` (partial trees, best first) and what is ``finished``.
 
@@ -87,11 +83,15 @@ class Search:
             full and best <= self.finished[-1].score
         )
 
+    def visible(self) -> list[int]:
+        """For each hypothesis the places it sees in the coming step, its own included, as bits."""
+        return [partial.past | 1 << place for place, partial in enumerate(self.beam, self.used)]
+
     def extend(
         self, scores: Sequence[float], origins: Sequence[int], tokens: Sequence[int]
     ) -> None:
         """Go on to the next token; the continuations come in falling order of score."""
-        past = [partial.past | 1 << place for place, partial in enumerate(self.beam, self.used)]
+        past = self.visible()
         best = max([scores[0], *(hypothesis.score for hypothesis in self.finished[:1])])
         least = max(best - self.spread, IMPOSSIBLE)
         beam: list[Partial] = []

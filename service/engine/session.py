@@ -6,6 +6,7 @@ step writes only what is new.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
-from models.artifacts import Manifest
+from models.artifacts import ArtifactError, Manifest
 from service.engine.errors import DeviceUnavailable
 
 Device = Literal["auto", "cpu", "cuda"]
@@ -46,7 +47,7 @@ class ModelSession:
     """One model ready to run; calls must come from one thread at a time.
 
     Raises :class:`DeviceUnavailable` when ``device`` is ``cuda`` and ONNX Runtime
-    quietly falls back to the CPU.
+    quietly falls back to the CPU, and ``ArtifactError`` for an unknown ``variant``.
     """
 
     def __init__(
@@ -54,7 +55,15 @@ class ModelSession:
     ) -> None:
         self.manifest = manifest
         self.variant = variant or manifest.default
+        if self.variant not in manifest.variants:
+            raise ArtifactError(
+                f"{manifest.name} has no variant {self.variant}; "
+                f"it has {', '.join(sorted(manifest.variants))}"
+            )
         graphs = manifest.variants[self.variant]
+        self.digest = hashlib.sha256(
+            f"{graphs.encoder.sha256} {graphs.decoder.sha256}".encode()
+        ).hexdigest()
         wanted = providers(device)
         if wanted[0] == _CUDA and hasattr(ort, "preload_dlls"):
             ort.preload_dlls()

@@ -44,15 +44,19 @@ class Forced:
     seen: list[int] = field(default_factory=list)
     found: list[npt.NDArray[np.float32]] = field(default_factory=list)
 
+    @property
+    def hung(self) -> list[tuple[int, int]]:
+        """Parent and path code of each token of the answer."""
+        return list(slots(self.answer))
+
     def torch_log_probs(self) -> npt.NDArray[np.float32]:
         """(T, V + S) by one forward pass of the network."""
-        places = list(slots(self.answer))
         rows = (
             self.source.ids,
             self.source.paths,
             [v.START, *self.answer[:-1]],
-            [parent for parent, _ in places],
-            [path for _, path in places],
+            [parent for parent, _ in self.hung],
+            [path for _, path in self.hung],
         )
         with torch.no_grad():
             logits = tiny_model.network()(*(torch.tensor([row]) for row in rows))
@@ -93,33 +97,32 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
         for given in step.get_inputs()
         if given.name.startswith("past")
     }
-    hung = [list(slots(item.answer)) for item in forced]
+    rng = random.Random(1)
     for now in range(max(3 * i + len(item.answer) for i, item in enumerate(forced))):
         rows = [i for i, item in enumerate(forced) if 0 <= now - 3 * i < len(item.answer)]
         shape = (len(rows), WIDTH)
-        previous, parents, codes, places = (np.ones(shape, np.int64) for _ in range(4))
+        columns = [forced[i].column[now - 3 * i] for i in rows]
         scores = np.full(shape, -np.inf, np.float32)
+        scores[range(len(rows)), columns] = 0
         visible = np.zeros((*shape, PLACES), np.bool_)
         for row, i in enumerate(rows):
-            item, at = forced[i], now - 3 * i
-            column = item.column[at]
-            previous[row, column] = item.answer[at - 1] if at else v.START
-            parents[row, column], codes[row, column] = hung[i][at]
-            places[row] = np.arange(WIDTH) + at * WIDTH
-            item.seen.append(at * WIDTH + column)
-            visible[row, column, item.seen] = True
-            scores[row, column] = 0
+            forced[i].seen.append(rng.choice([p for p in range(PLACES) if p not in forced[i].seen]))
+            visible[row, columns[row], forced[i].seen] = True
+        now_at = [(forced[i], now - 3 * i) for i in rows]
         outputs = step.run(
             None,
             {
-                "previous": previous,
-                "parents": parents,
-                "paths": codes,
+                "previous": np.array([item.answer[t - 1] if t else v.START for item, t in now_at]),
+                "parents": np.array([item.hung[t][0] for item, t in now_at]),
+                "paths": np.array([item.hung[t][1] for item, t in now_at]),
+                "items": np.arange(len(rows)),
+                "places": np.array([forced[i].seen[-1] for i in rows]),
+                "cells": np.arange(len(rows)) * WIDTH + columns,
+                "grid": np.repeat(np.arange(len(rows))[:, None], WIDTH, 1),
                 "scores": scores,
                 "word_bias": np.zeros((*shape, v.SIZE), np.float32),
                 "reference_bias": np.zeros((*shape, 1), np.float32),
                 "visible": visible,
-                "places": places,
                 **{name: array[rows] for name, array in memory.items()},
                 **{name: array[rows] for name, array in past.items()},
             },
@@ -129,7 +132,7 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
         for row, i in enumerate(rows):
             item = forced[i]
             origin, token = np.divmod(outputs[1][row], v.SIZE + longest)
-            own = origin == item.column[now - 3 * i]
+            own = origin == columns[row]
             log_probs = np.full(v.SIZE + longest, -np.inf, np.float32)
             log_probs[token[own]] = outputs[0][row][own]
             item.found.append(log_probs[: v.SIZE + len(item.source.ids)])
