@@ -163,7 +163,7 @@ def coefficient(rng: random.Random) -> Tree:
     if draw < 0.92:
         return constant(rng.choice(("pi", "pi", "E")))
     if draw < 0.95:
-        return call("sqrt", rng.choice((number(rng), parameter(rng))))
+        return call("sqrt", rng.choice((integer(magnitude(rng, _LARGE)), parameter(rng))))
     op = rng.choice(("mul", "div", "add", "sub"))
     return call(op, parameter(rng), rng.choice((number(rng), parameter(rng), constant("pi"))))
 
