@@ -34,15 +34,14 @@ def coarse(degree: int) -> int:
     return DEGREES[min(bisect_left(DEGREES, degree), len(DEGREES) - 1)]
 
 
-def label(terms: Iterable[Term], source: Encoded) -> list[int]:
+def label(terms: Iterable[Term], source: Encoded, *, references: bool = True) -> list[int]:
     """``<TERM> t1 <TERM> t2 … <END>``, logarithm slots last, short terms first.
 
     Subtrees of two or more nodes that occur in the integrand, parameters and large
-    integers are references to their first occurrence. Raises :class:`Unlabelled`.
+    integers are references to their first occurrence, unless ``references`` is False.
+    Raises :class:`Unlabelled`.
     """
-    places: dict[Tree, int] = {}
-    for position, node in enumerate(source.nodes):
-        places.setdefault(node, position)
+    places = _places(source) if references else {}
     spelled: dict[tuple[int, ...], bool] = {}
     for term in terms:
         tokens: list[int] = []
@@ -52,6 +51,21 @@ def label(terms: Iterable[Term], source: Encoded) -> list[int]:
         spelled[tuple(tokens)] = term.factor.head == "log"
     order = sorted(spelled, key=lambda tokens: (spelled[tokens], len(tokens), tokens))
     return [token for tokens in order for token in (v.TERM, *tokens)] + [v.END]
+
+
+def spell(tree: Tree, source: Encoded, *, references: bool = True) -> list[int]:
+    """``tree`` itself as tokens, written as a factor in :func:`label` is."""
+    tokens: list[int] = []
+    _spell(tree, _places(source) if references else {}, tokens)
+    return tokens
+
+
+def _places(source: Encoded) -> dict[Tree, int]:
+    """Where each subtree of the question occurs first."""
+    places: dict[Tree, int] = {}
+    for position, node in enumerate(source.nodes):
+        places.setdefault(node, position)
+    return places
 
 
 def _spell(tree: Tree, places: dict[Tree, int], tokens: list[int]) -> None:

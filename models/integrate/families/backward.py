@@ -38,6 +38,11 @@ _SIZES: Final = (24, 56)
 
 def sample(rng: random.Random) -> Problem:
     """The derivative of a random expression with one to six operators."""
+    return draw(rng)[0]
+
+
+def draw(rng: random.Random) -> tuple[Problem, Tree]:
+    """As :func:`sample`, with the random expression beside it."""
     while True:
         operators = rng.choices((1, 2, 3, 4, 5, 6), (6, 14, 22, 24, 20, 14))[0]
         tree = _TREES.sample(rng, operators)
@@ -54,7 +59,7 @@ def sample(rng: random.Random) -> Problem:
             continue
         terms = ansatz_of(tree, "x")
         if terms:
-            return Problem(integrand, tuple(terms))
+            return Problem(integrand, tuple(terms)), tree
 
 
 def to_symengine(tree: Tree) -> Any:
