@@ -71,38 +71,35 @@ export class Problem extends Error {
   }
 }
 
-const KEY = "calcert-api-key";
-
 /** POST JSON. Throws Problem for what the service refuses, AbortError when cancelled. */
 export async function post<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const key = sessionStorage.getItem(KEY);
-  const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "application/json" };
-  if (key) headers.Authorization = `Bearer ${key}`;
+  return JSON.parse(await postText(address, body, "application/json", signal)) as T;
+}
+
+/** POST JSON and take the answer in another form. */
+export async function postText(address: string, body: unknown, accept: string, signal?: AbortSignal): Promise<string> {
   let response: Response;
   try {
-    response = await fetch(address, { method: "POST", headers, body: JSON.stringify(body), signal });
+    response = await fetch(address, {
+      method: "POST", headers: { "Content-Type": "application/json", Accept: accept }, body: JSON.stringify(body), signal,
+    });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Problem({ type: "/problems/offline", title: "The service cannot be reached", status: 0, detail: "The service cannot be reached. Is it still running?" });
   }
   const text = await response.text();
-  let found: unknown;
+  if (response.ok) return text;
+  let problem: ProblemBody;
   try {
-    found = JSON.parse(text);
+    problem = JSON.parse(text) as ProblemBody;
   } catch {
-    throw new Problem({ type: "/problems/unreadable", title: response.statusText, status: response.status, detail: `The service answered ${response.status} without JSON.` });
+    problem = { type: "/problems/unreadable", title: response.statusText, status: response.status, detail: `The service answered ${response.status}.` };
   }
-  if (!response.ok) throw new Problem(found as ProblemBody);
-  return found as T;
+  throw new Problem(problem);
 }
 
 /** The same request for a terminal. */
 export function curl(address: string, body: unknown): string {
   const data = JSON.stringify(body).replace(/'/g, "'\\''");
   return `curl -s ${location.origin}${address} -H 'Content-Type: application/json' -d '${data}'`;
-}
-
-export function setKey(key: string): void {
-  if (key) sessionStorage.setItem(KEY, key);
-  else sessionStorage.removeItem(KEY);
 }

@@ -1,0 +1,287 @@
+"""POST /steps: how an answer can be reached, every step checked."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.integration.manual import ManualStep, differentiate_back, manual_steps
+from service.problems import Problem, responses
+from service.resources import Resources, ResourcesOf
+from service.schemas import (
+    DifferentiateRequest,
+    Expression,
+    Format,
+    Request,
+    Timeout,
+    VariableName,
+)
+from service.solvers.answer import NoAnswer
+from service.solvers.differentiate import understand as understand_derivative
+from service.solvers.integrate import Question, integrate
+from service.solvers.integrate import understand as understand_integral
+from service.solvers.integrate_schema import Bound, IntegrateRequest
+from service.solvers.worker import in_worker
+from service.steps import Derivation, NoRuleError, linear_terms, negative, operator_latex
+from service.stopwatch import Stopwatch
+from service.verification.derivation import check_equal, check_steps
+from tokenizer.parse import parse
+from tokenizer.render import to_text
+from tokenizer.tree import Tree, call, symbol
+from tokenizer.typeset import to_latex
+
+router = APIRouter(tags=["calculus"])
+
+#: Terms of an antiderivative that are differentiated one by one.
+MOST_TERMS: Final = 24
+
+
+class StepsRequest(Request):
+    """The question whose steps are wanted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"task": "differentiate", "expression": "x^2 sin x"},
+                {"task": "integrate", "expression": "x e^x"},
+            ]
+        }
+    )
+
+    task: Literal["differentiate", "integrate"]
+    expression: Expression
+    variable: VariableName | None = None
+    order: int | None = Field(None, ge=1, le=10, description="Of a derivative; absent: 1.")
+    lower: Bound | None = None
+    upper: Bound | None = None
+    format: Format = "auto"
+    timeout_s: Timeout | None = Field(None, description="Absent: the service's default.")
+
+
+class ShownStep(BaseModel):
+    """One rule applied once."""
+
+    rule: str
+    depth: int = Field(description="How deep inside other steps, from 0.")
+    latex: str
+    check: Literal["proved", "numeric", "unchecked"] = Field(
+        description="Whether this step was verified on its own; `unchecked`: not in time."
+    )
+
+
+class Section(BaseModel):
+    """Steps that belong together."""
+
+    title: str
+    steps: list[ShownStep]
+
+
+class StepsAnswer(BaseModel):
+    """The derivation."""
+
+    sections: list[Section]
+    notes: list[str]
+
+
+@router.post(
+    "/steps",
+    responses=responses(400, 408, 413, 415, 422, 429, 500),
+    summary="Show the steps to an answer",
+)
+async def post_steps(request: StepsRequest, resources: ResourcesOf) -> StepsAnswer:
+    """Rules of differentiation; or rules of integration and the answer differentiated back.
+
+    A step that is wrong is never shown. 422 where there are no rules for the expression.
+    """
+    settings = resources.settings
+    watch = Stopwatch(min(request.timeout_s or settings.timeout_default_s, settings.timeout_max_s))
+    try:
+        if request.task == "differentiate":
+            return await _derivative(request, resources, watch)
+        return await _integral(request, resources, watch)
+    except NoRuleError as error:
+        raise _no_steps(str(error)) from None
+    except NoAnswer as error:
+        raise _no_steps(str(error)) from None
+
+
+def _no_steps(reason: str) -> Problem:
+    return Problem(
+        "no-steps", f"There are no steps to show: {reason}.", status=422, title="No steps"
+    )
+
+
+def _check(status: str) -> Literal["proved", "numeric", "unchecked"]:
+    if status == "refuted":
+        raise NoRuleError("a step did not pass its check")
+    return "proved" if status == "proved" else "numeric" if status == "numeric" else "unchecked"
+
+
+async def _derivative(request: StepsRequest, resources: Resources, watch: Stopwatch) -> StepsAnswer:
+    fields = request.model_dump(include={"expression", "variable", "format"})
+    if request.order is not None:
+        fields["order"] = request.order
+    question = understand_derivative(DifferentiateRequest.model_validate(fields))
+    variable, tree = question.variable, question.expression
+    sections: list[Section] = []
+    notes: list[str] = []
+    for nth in range(1, question.order + 1):
+        derivation = Derivation(variable)
+        result = derivation.derive(tree)
+        claims = [(step.of, step.result) for step in derivation.steps]
+        checked = await in_worker(
+            resources, watch.remaining_s, check_steps, claims, variable, result
+        )
+        steps = [
+            ShownStep(rule=step.rule, depth=step.depth, latex=step.latex, check=_check(status))
+            for step, status in zip(derivation.steps, checked.checks, strict=True)
+        ]
+        if not steps:
+            latex = (
+                f"{operator_latex(variable)}\\left[{to_latex(tree)}\\right] = {to_latex(result)}"
+            )
+            rule = "The variable itself" if tree == symbol(variable) else "Constant"
+            steps = [ShownStep(rule=rule, depth=0, latex=latex, check="proved")]
+        if checked.tidied is not None:
+            latex = f"{to_latex(result)} = {to_latex(checked.tidied)}"
+            # tidy() gives nothing that was not proved equal
+            steps.append(ShownStep(rule="Simplify", depth=0, latex=latex, check="proved"))
+            result = checked.tidied
+        if derivation.shortened and not notes:
+            notes.append("Steps nested deeply were done without being shown.")
+        title = "Derivative" if question.order == 1 else f"Derivative {nth} of {question.order}"
+        sections.append(Section(title=title, steps=steps))
+        tree = result
+    return StepsAnswer(sections=sections, notes=notes)
+
+
+async def _integral(request: StepsRequest, resources: Resources, watch: Stopwatch) -> StepsAnswer:
+    fields = request.model_dump(include={"expression", "variable", "lower", "upper", "format"})
+    asked = IntegrateRequest.model_validate(fields)
+    question = understand_integral(asked)
+    variable, integrand = question.variable, question.integrand
+    plain = to_plain(integrand, variable)
+    found = await integrate(
+        IntegrateRequest.model_validate({**plain, "timeout_s": watch.remaining_s}), resources
+    )
+    if found.answer is None:
+        raise NoRuleError("no antiderivative was found")
+    antiderivative = parse(
+        found.answer.text, syntax="text", variables=(*integrand.symbols(), variable)
+    )
+    sections: list[Section] = []
+    notes: list[str] = []
+    manual = await _manual(integrand, variable, resources, watch)
+    if manual:
+        sections.append(Section(title="By rules", steps=[_shown(step) for step in manual]))
+    sections.append(await _back(antiderivative, integrand, variable, resources, watch))
+    if question.lower is not None and question.upper is not None:
+        section, note = await _bounds(asked, question, antiderivative, resources, watch)
+        if section is not None:
+            sections.append(section)
+        if note:
+            notes.append(note)
+    return StepsAnswer(sections=sections, notes=notes)
+
+
+async def _manual(
+    integrand: Tree, variable: str, resources: Resources, watch: Stopwatch
+) -> list[ManualStep]:
+    try:
+        return await in_worker(resources, watch.remaining_s / 2, manual_steps, integrand, variable)
+    except NoAnswer:
+        return []  # rules are one of two ways to show it
+
+
+def _shown(step: ManualStep) -> ShownStep:
+    integral = call("integral", step.integrand, symbol(step.variable))
+    let = ", \\quad ".join(
+        f"{name} = {to_latex(tree)}" if name else to_latex(tree) for name, tree in step.let
+    )
+    prefix = f"{let}: \\quad " if let else ""
+    latex = f"{prefix}{to_latex(integral)} = {to_latex(step.result)}"
+    return ShownStep(rule=step.rule, depth=step.depth, latex=latex, check=_check(step.check))
+
+
+async def _back(
+    antiderivative: Tree, integrand: Tree, variable: str, resources: Resources, watch: Stopwatch
+) -> Section:
+    """The proof of the answer: differentiate it term by term and compare."""
+    terms = [term if sign > 0 else negative(term) for sign, term in linear_terms(antiderivative)]
+    back, whole = await in_worker(
+        resources,
+        watch.remaining_s,
+        differentiate_back,
+        terms[:MOST_TERMS] if len(terms) > 1 else [],
+        integrand,
+        variable,
+        antiderivative,
+    )
+    operator = operator_latex(variable)
+    steps = [
+        ShownStep(
+            rule="Differentiate a term",
+            depth=1,
+            latex=f"{operator}\\left[{to_latex(step.term)}\\right] = {to_latex(step.slope)}",
+            check=_check(step.check),
+        )
+        for step in back
+    ]
+    latex = f"{operator}\\left[{to_latex(antiderivative)}\\right] = {to_latex(integrand)}"
+    steps.append(
+        ShownStep(rule="Together they are the integrand", depth=0, latex=latex, check=_check(whole))
+    )
+    return Section(title="Differentiated back", steps=steps)
+
+
+async def _bounds(
+    asked: IntegrateRequest,
+    question: Question,
+    antiderivative: Tree,
+    resources: Resources,
+    watch: Stopwatch,
+) -> tuple[Section | None, str | None]:
+    """F(b) - F(a) beside the value, where it holds; else why it does not."""
+    value = await integrate(asked, resources)
+    if value.answer is None or question.lower is None or question.upper is None:
+        return None, None
+    infinite = any(
+        node.head == "constant" and node.value == "oo"
+        for bound in (question.lower, question.upper)
+        for node in bound.preorder()
+    )
+    if infinite:
+        return None, "At an infinite bound the antiderivative stands for its limit."
+    upper, lower = (
+        substitute(antiderivative, question.variable, bound)
+        for bound in (question.upper, question.lower)
+    )
+    names = (*antiderivative.symbols(), *question.upper.symbols(), *question.lower.symbols())
+    answer = parse(value.answer.text, syntax="text", variables=names)
+    difference = call("sub", upper, lower)
+    try:
+        status = await in_worker(resources, watch.remaining_s, check_equal, difference, answer)
+    except NoAnswer:
+        status = "undecided"
+    if status not in ("proved", "numeric"):
+        return None, (
+            "The values of this antiderivative at the bounds were not shown to give the answer: "
+            "it may jump between them."
+        )
+    latex = f"F(b) - F(a) = {to_latex(difference)} = {to_latex(answer)}"
+    step = ShownStep(rule="Fundamental theorem", depth=0, latex=latex, check=_check(status))
+    return Section(title="Between the bounds", steps=[step]), None
+
+
+def substitute(tree: Tree, name: str, value: Tree) -> Tree:
+    """``tree`` with ``value`` for the symbol ``name``."""
+    return tree.map_leaves(
+        lambda leaf: value if leaf.head == "symbol" and leaf.value == name else leaf
+    )
+
+
+def to_plain(integrand: Tree, variable: str) -> dict[str, str]:
+    """The fields of a request for the antiderivative alone."""
+    return {"expression": to_text(integrand), "variable": variable, "format": "text"}
