@@ -37,12 +37,19 @@ _FIELD: Final = FloatField()
 
 
 def _grid() -> FloatArray:
-    """Test points on the axis: linear to ±12, logarithmic from 1e-5 to 1e3, off special values."""
+    """Test points on the axis: linear to ±12, logarithmic from 1e-5 to 1e3, close to ±1.
+
+    Off special values; the ones close to ±1 are for powers so high that they are of
+    moderate size nowhere else.
+    """
     rng = np.random.default_rng(20)
     linear = np.linspace(-12, 12, 385)
     geometric = np.geomspace(1e-5, 1e3, 130)
     points = np.concatenate([linear, geometric, -geometric])
-    return np.unique(points * (1 + 1e-3 * rng.random(points.size)) + 1e-4 * rng.random())
+    points = points * (1 + 1e-3 * rng.random(points.size)) + 1e-4 * rng.random()
+    offsets = np.geomspace(1e-6, 0.2, 30)
+    ones = np.concatenate([1 + offsets, 1 - offsets])
+    return np.unique(np.concatenate([points, ones, -ones]))
 
 
 GRID: Final[FloatArray] = _grid()

@@ -190,7 +190,9 @@ class KernelField:
                 continue
             seen.add(node)
             stack.extend(node.args)
-            if node.is_Symbol or node.is_NumberSymbol or node is S.ImaginaryUnit:
+            if node is S.Exp1:
+                _collect(exponents, "exp", S.One, S.One)
+            elif node.is_Symbol or node.is_NumberSymbol or node is S.ImaginaryUnit:
                 count += 1
             elif isinstance(node, sympy.exp):
                 _collect(exponents, "exp", node.args[0], S.One)

@@ -24,7 +24,7 @@ from tokenizer.ansatz import Term
 from tokenizer.tree import Tree
 
 #: Most seconds for each special case of the parameters.
-CASE_S = 0.5
+CASE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,14 @@ def solve_from_hypotheses(
     integrand: Tree,
     variable: str,
     hypotheses: Sequence[Sequence[Term]],
+    pool: bool,
     real: bool,
     deadline_s: float,
 ) -> Outcome:
-    """The first hypothesis that completes to a proved antiderivative, then all of them pooled.
+    """The first hypothesis that completes to a proved antiderivative, else all of them pooled.
 
-    ``real`` asks for an answer that is real wherever the integrand is.
+    ``pool`` False leaves out the pooling. ``real`` asks for an answer that is real
+    wherever the integrand is.
     """
     deadline = time.monotonic() + deadline_s
     pooled: list[Term] = []
@@ -58,7 +60,7 @@ def solve_from_hypotheses(
         found = _finish(integrand, variable, terms, deadline, real)
         if found is not None:
             return Outcome(found, tried)
-    if tried > 1 and time.monotonic() < deadline:
+    if pool and tried > 1 and time.monotonic() < deadline:
         return Outcome(_finish(integrand, variable, pooled, deadline, real), tried)
     return Outcome(None, tried)
 
@@ -174,21 +176,17 @@ def _attempt(
                 answer = integrator(form, x)
         except (OutOfTime, Exception):  # noqa: S112 - SymPy raises whatever it likes
             continue
-        answer = _generic(answer)
-        if not answer.has(sympy.Integral, sympy.RootSum, sympy.S.NaN, sympy.zoo):
-            yield answer
+        for branch in _branches(answer):
+            if not branch.has(sympy.Integral, sympy.RootSum, sympy.S.NaN, sympy.zoo):
+                yield branch
 
 
-def _generic(e: sympy.Expr) -> sympy.Expr:
-    """``e`` with the branch for generic parameters of each Piecewise."""
-    while e.has(sympy.Piecewise):
-        (piecewise, *_) = e.atoms(sympy.Piecewise)
-        branches = [
-            value
-            for value, condition in piecewise.args
-            if not (isinstance(condition, sympy.Eq) or condition is sympy.S.false)
-        ]
-        if not branches:
-            return sympy.S.NaN
-        e = e.xreplace({piecewise: branches[0]})
-    return e
+def _branches(e: sympy.Expr) -> list[sympy.Expr]:
+    """``e`` with one branch of its Piecewise at a time, real ones for generic parameters first."""
+    pieces = e.atoms(sympy.Piecewise)
+    if not pieces:
+        return [e]
+    outer = max(pieces, key=sympy.count_ops)
+    values = [value for value, condition in outer.args if not isinstance(condition, sympy.Eq)]
+    values.sort(key=lambda value: bool(value.has(sympy.I)))
+    return [b for value in values[:3] for b in _branches(e.xreplace({outer: value}))]
