@@ -6,11 +6,11 @@ import mpmath
 import pytest
 import sympy
 
+from service.evaluation.independent import check_definite
 from service.integration.definite import Definite, solve_definite
 from service.integration.parametric import solve_parametric
 from service.integration.search import solve_by_rules
 from service.verification.convert import to_sympy
-from tests.integration.independent_check import check_definite
 from tokenizer.parse import parse
 from tokenizer.render import to_text
 
