@@ -1,5 +1,6 @@
 // Builds the page into service/static and prints what a visitor downloads, compressed.
 import { readFile, writeFile, rm, mkdir, readdir } from "node:fs/promises";
+import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -56,6 +57,14 @@ const licences = await Promise.all(
     `${name}\n\n${await readFile(join(here, "node_modules", folder, "LICENSE"), "utf8")}`),
 );
 await writeFile(join(out, "licences.txt"), licences.join("\n\n"));
+
+// a test compares this with the sources, so that nobody forgets to build
+const digest = createHash("sha256");
+for (const name of (await readdir(join(here, "src"))).sort()) {
+  digest.update(await readFile(join(here, "src", name)));
+}
+digest.update(await readFile(join(here, "package-lock.json")));
+await writeFile(join(out, "sources.txt"), `${digest.digest("hex")}\n`);
 
 let total = 0;
 for (const name of (await readdir(out)).sort()) {

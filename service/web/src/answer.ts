@@ -1,6 +1,6 @@
 // The card with an answer: what it is, how sure, from whom, how long.
-import { type Answer, type Formula, Problem, curl } from "./api";
-import { type Child, h, milliseconds } from "./dom";
+import { type Answer, type Formula, Problem, curl, setKey } from "./api";
+import { type Child, h, labelled, milliseconds } from "./dom";
 import { copyButtons, sympyCode } from "./copy";
 import { formula, inline } from "./latex";
 
@@ -83,10 +83,17 @@ export function timings(times: Record<string, number>): HTMLElement {
     ...stages.map(([name, ms]) => h("span", { class: `stage stage-${name}` }, `${name} ${milliseconds(ms)}`)));
 }
 
-export function problemCard(problem: Problem): HTMLElement {
-  const { title, detail, hint, errors } = problem.body;
+/** What went wrong; where a key is needed, a field for it. */
+export function problemCard(problem: Problem, again: () => void): HTMLElement {
+  const { title, detail, hint, errors, status } = problem.body;
+  const key = h("input", { type: "password", autocomplete: "off" });
   return h("section", { class: "card problem", role: "alert" },
     h("h2", {}, title), h("p", {}, detail),
     hint ? h("p", { class: "hint" }, hint) : null,
+    status === 401 && h("form", { class: "fields", onsubmit: (event: Event) => {
+      event.preventDefault();
+      setKey(key.value);
+      again();
+    } }, labelled("API key", key), h("button", { type: "submit" }, "Use it")),
     errors && errors.length > 1 ? h("ul", {}, ...errors.map((e) => h("li", {}, `${e.field}: ${e.message}`))) : null);
 }

@@ -71,6 +71,13 @@ export class Problem extends Error {
   }
 }
 
+const KEY = "calcert-api-key";
+
+/** Keep the key of this service for as long as the tab is open. */
+export function setKey(key: string): void {
+  sessionStorage.setItem(KEY, key);
+}
+
 /** POST JSON. Throws Problem for what the service refuses, AbortError when cancelled. */
 export async function post<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
   return JSON.parse(await postText(address, body, "application/json", signal)) as T;
@@ -78,10 +85,13 @@ export async function post<T>(address: string, body: unknown, signal?: AbortSign
 
 /** POST JSON and take the answer in another form. */
 export async function postText(address: string, body: unknown, accept: string, signal?: AbortSignal): Promise<string> {
+  const key = sessionStorage.getItem(KEY);
+  const headers: Record<string, string> = { "Content-Type": "application/json", Accept: accept };
+  if (key) headers["X-API-Key"] = key;
   let response: Response;
   try {
     response = await fetch(address, {
-      method: "POST", headers: { "Content-Type": "application/json", Accept: accept }, body: JSON.stringify(body), signal,
+      method: "POST", headers, body: JSON.stringify(body), signal,
     });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;

@@ -101,7 +101,7 @@ export function calculusTab(task: Task, panel: HTMLElement, go: (tab: string, pa
           field.fail(error);
           field.input.focus();
         }
-        replace(results, problemCard(error));
+        replace(results, problemCard(error, () => void ask()));
       } else {
         replace(results);
         announce("Stopped");

@@ -55,7 +55,7 @@ export function formulaField(options: Options): FormulaField {
     const parts: Child[] = [];
     if (typeof position === "number") parts.push(caret(input.value, position));
     parts.push(h("p", { class: "mistake" }, sentence(problem.message)));
-    if (hint && !symbols) parts.push(h("p", { class: "hint" }, hint));
+    if (hint && !symbols) parts.push(h("p", { class: "hint" }, sentence(hint)));
     if (symbols && options.onvariable) {
       parts.push(h("p", { class: "hint" }, "The variable is ",
         ...symbols.slice(0, 8).map((name) =>

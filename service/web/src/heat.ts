@@ -141,7 +141,7 @@ export function heatTab(panel: HTMLElement): Tab {
       if (control !== running) return;
       if (error instanceof Problem) {
         if (typeof error.body.position === "number" && !drawn.checked) field.fail(error);
-        replace(results, problemCard(error));
+        replace(results, problemCard(error, () => void ask()));
       } else {
         replace(results);
         announce("Stopped");

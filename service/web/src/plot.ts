@@ -26,7 +26,7 @@ export function recolour(): void {
 export function axes(xLabel: string, yLabel?: string): uPlot.Axis[] {
   const axis = { stroke: () => colour("--muted"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { stroke: () => colour("--grid"), width: 1 }, font: "12px system-ui, sans-serif" };
   return [
-    { ...axis, label: xLabel, labelSize: 18, labelFont: "italic 13px system-ui, sans-serif" },
+    { ...axis, label: xLabel, labelSize: 16, labelGap: 0, size: 34, labelFont: "italic 13px system-ui, sans-serif" },
     { ...axis, size: 58, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : significant(tick, 6))), ...(yLabel ? { label: yLabel, labelSize: 18, labelFont: "12px system-ui, sans-serif" } : {}) },
   ];
 }
