@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+import structlog
+from fastapi import Depends, FastAPI
 from fastapi_offline import FastAPIOffline
 
 from service import problems, version
 from service.heat import route as heat
+from service.lifecycle import FAILED
 from service.metrics import Metrics
 from service.middleware import RequestBody, RequestLog
 from service.resources import open_resources
-from service.routes import differentiate, integrate, page, parse, sample, system
+from service.routes import batch, differentiate, integrate, page, parse, sample, steps, system
+from service.routes.admission import admit
 from service.settings import Settings
 
 _DESCRIPTION = """\
 Calculus with a certificate: Transformers answer, SymPy proves.
 Every answer says how it was verified; errors are RFC 9457 problem details.
 """
+
+_log = structlog.get_logger(__name__)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -29,9 +35,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_resources(settings, metrics) as resources:
-            app.state.resources = resources
-            yield
+        stop = asyncio.Event()
+        serving = asyncio.create_task(_serve(app, settings, metrics, stop))
+        yield
+        stop.set()
+        if app.state.resources is None:
+            serving.cancel()
+        await asyncio.wait([serving])
 
     # FastAPI, with the assets of /docs served from here instead of a CDN
     app = FastAPIOffline(
@@ -41,9 +51,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         redoc_url=None,
     )
-    app.include_router(differentiate.router)
-    app.include_router(integrate.router)
-    app.include_router(heat.router)
+    app.state.resources = None
+    app.state.metrics = metrics
+    for asked in (differentiate.router, integrate.router, heat.router, batch.router, steps.router):
+        app.include_router(asked, dependencies=[Depends(admit)])
     app.include_router(parse.router)
     app.include_router(sample.router)
     app.include_router(system.router)
@@ -53,3 +64,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(RequestBody, limit=settings.body_bytes, timeout_s=settings.body_timeout_s)
     app.add_middleware(RequestLog, observe=metrics.observe_request)
     return app
+
+
+async def _serve(app: FastAPI, settings: Settings, metrics: Metrics, stop: asyncio.Event) -> None:
+    """Open what the application owns, keep it until ``stop``, close it."""
+    try:
+        async with open_resources(settings, metrics) as resources:
+            app.state.resources = resources
+            _log.info("ready")
+            await stop.wait()
+            app.state.resources = None
+    except Exception as error:
+        _log.critical("the service could not be started", exc_info=error)
+        FAILED.set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import socket
 import sys
 from enum import StrEnum
@@ -62,29 +61,16 @@ def serve(
     port: Annotated[int | None, typer.Option(help="TCP port; 8000 unless set.")] = None,
 ) -> None:
     """Serve over HTTP. Everything else is set by CALCERT_ environment variables."""
-    import uvicorn
-
-    from service.app import create_app
-    from service.logs import configure_logs
+    from service import server
 
     settings = _settings(host=host, port=port)
     _refuse_taken_port(settings)
-    configure_logs(settings)
-    # uvicorn finishes what runs and then sends itself the signal again: a clean end, not a death
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _err.print(
         f"Calcert {version()} on [bold]http://{settings.host}:{settings.port}[/] "
         f"(interactive documentation at /docs; Ctrl-C stops)",
         highlight=False,
     )
-    uvicorn.run(
-        create_app(settings),
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=int(settings.timeout_max_s),
-    )
+    server.run(settings)
 
 
 def _refuse_taken_port(settings: Settings) -> None:

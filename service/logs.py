@@ -16,7 +16,9 @@ def configure_logs(settings: Settings) -> None:
         settings.log_format == "auto" and sys.stderr.isatty()
     )
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if people
+        else structlog.processors.JSONRenderer()
     )
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,

@@ -9,7 +9,7 @@ adds ``code``, ``position``, ``caret`` and ``hint``; an invalid request adds
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ TYPE_PREFIX: Final = "/problems/"
 #: slug -> (HTTP status, title). Those of parse errors are added by their code at 422.
 KINDS: Final[dict[str, tuple[int, str]]] = {
     "malformed-body": (400, "The body cannot be read"),
+    "unknown-key": (401, "A key is needed"),
     "not-found": (404, "There is nothing here"),
     "method-not-allowed": (405, "This address does not take that method"),
     "slow-body": (408, "The body took too long to arrive"),
@@ -41,8 +42,11 @@ KINDS: Final[dict[str, tuple[int, str]]] = {
     "wrong-task": (422, "Another address answers this"),
     "undefined-expression": (422, "The expression has no value anywhere"),
     "queue-full": (429, "Too much is waiting"),
+    "too-many-requests": (429, "This client has asked too much"),
     "internal": (500, "Something went wrong on our side"),
     "not-ready": (503, "The service is not ready"),
+    "draining": (503, "The service is being stopped"),
+    "deadline": (504, "The deadline passed"),
 }
 
 _OF_STATUS: Final = {404: "not-found", 405: "method-not-allowed", 400: "malformed-body"}
@@ -90,6 +94,15 @@ class Problem(Exception):
             hint=error.hint,
         )
 
+    @classmethod
+    def from_faults(cls, faults: Sequence[Mapping[str, Any]]) -> Problem:
+        """A 422 with one entry a field; ``faults`` are those of a pydantic error."""
+        errors = [
+            {"field": _field(fault["loc"]), "message": _message(fault)} for fault in faults[:20]
+        ]
+        detail = "; ".join(f"{entry['field']}: {entry['message']}" for entry in errors[:3])
+        return cls("invalid-request", detail, errors=errors)
+
     def body(self) -> dict[str, Any]:
         """The members of the JSON object."""
         return {
@@ -102,9 +115,12 @@ class Problem(Exception):
         }
 
     def response(self) -> Response:
+        return Response(self.to_bytes(), self.status, self.headers, MEDIA_TYPE)
+
+    def to_bytes(self) -> bytes:
+        """The JSON object."""
         # ASCII only: a client may have sent half a surrogate pair, which UTF-8 cannot carry
-        content = json.dumps(self.body(), ensure_ascii=True).encode("ascii")
-        return Response(content, self.status, self.headers, MEDIA_TYPE)
+        return json.dumps(self.body(), ensure_ascii=True).encode("ascii")
 
 
 class ProblemDetails(BaseModel):
@@ -221,9 +237,7 @@ def _from_validation(request: Request, error: RequestValidationError) -> Problem
             "Send JSON and say so: Content-Type: application/json.",
             hint="curl: -H 'Content-Type: application/json'",
         )
-    errors = [{"field": _field(fault["loc"]), "message": _message(fault)} for fault in faults[:20]]
-    detail = "; ".join(f"{entry['field']}: {entry['message']}" for entry in errors[:3])
-    return Problem("invalid-request", detail, errors=errors)
+    return Problem.from_faults(faults)
 
 
 def _field(location: tuple[str | int, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,12 +10,16 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from service.access import Access
 from service.cache import Cache, open_cache
 from service.engine import Engine
+from service.gauges import Gauges
 from service.heat.sessions import HeatModel
 from service.metrics import Metrics
+from service.problems import Problem
 from service.schemas import Health
 from service.settings import Settings
+from service.singleflight import SingleFlight
 from service.verification.pool import WorkerPool
 from tokenizer.parse import parse
 
@@ -30,7 +35,10 @@ class Resources:
     engine: Engine
     pool: WorkerPool
     cache: Cache
+    flights: SingleFlight
     metrics: Metrics
+    gauges: Gauges
+    access: Access
     heat: HeatModel | None
 
     def health(self) -> Health:
@@ -42,7 +50,7 @@ class Resources:
             status="not ready" if not self.pool.alive else "degraded" if degraded else "ready",
             models=models,
             verification=f"{self.pool.alive} of {self.pool.size} workers up",
-            cache=self.cache.name,
+            cache=f"{self.cache.name}, failing" if self.cache.broken else self.cache.name,
         )
 
 
@@ -58,10 +66,9 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
             "service.integration.warmup",
             "service.heat.warmup",
         ),
+        on_wait=metrics.queue_seconds.labels("verifier").observe,
     )
-    heat = HeatModel.find(
-        settings.artifacts, device=settings.device, threads=settings.threads
-    )
+    heat = HeatModel.find(settings.artifacts, device=settings.device, threads=settings.threads)
     engine = Engine(
         settings.artifacts,
         device=settings.device,
@@ -69,19 +76,32 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         batch_items=settings.batch_items,
         batch_tokens=settings.batch_tokens,
         queue_items=settings.queue_items,
+        variant="" if settings.precision == "auto" else settings.precision,
+        on_step=metrics.observe_step,
     )
+    flights = SingleFlight(cache, metrics, settings.in_flight)
+    access = Access(settings, cache, metrics)
     # grammars are built at first use, which no request should pay for
     for syntax in ("text", "latex"):
         parse("x", syntax=syntax)
     try:
         async with pool, engine:
-            yield Resources(settings, engine, pool, cache, metrics, heat)
+            gauges = Gauges(metrics, engine, pool, cache, flights)
+            updating = asyncio.create_task(gauges.keep_updating())
+            try:
+                yield Resources(
+                    settings, engine, pool, cache, flights, metrics, gauges, access, heat
+                )
+            finally:
+                updating.cancel()
     finally:
         await cache.close()
 
 
 def _resources(request: Request) -> Resources:
     resources = request.app.state.resources
+    if resources is None:
+        raise Problem("not-ready", "The models are being loaded.", headers={"Retry-After": "1"})
     assert isinstance(resources, Resources)
     return resources
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from limits import parse
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 import models
 
@@ -55,6 +56,17 @@ class Settings(BaseSettings):
     queue_items: int = Field(
         512, ge=1, description="Items that may wait for a model; one more is answered with 429."
     )
+    in_flight: int = Field(
+        64,
+        ge=1,
+        le=256,
+        description="Questions worked on at a time, waiting included; one more is answered "
+        "with 429. What the cache answers is not counted.",
+    )
+    precision: Literal["auto", "float32", "int8", "float16"] = Field(
+        "auto",
+        description="Variant of the models; `auto` is the default of each model's manifest.",
+    )
 
     workers: int = Field(
         default_factory=_cores, ge=1, le=256, description="Verification processes."
@@ -88,3 +100,48 @@ class Settings(BaseSettings):
     redis_timeout_s: float = Field(
         0.1, gt=0, description="Time Redis has for one command, in seconds; then we go without."
     )
+    redis_rest_s: float = Field(
+        5.0, gt=0, description="How long Redis is left alone after failing repeatedly, in seconds."
+    )
+
+    api_keys: Annotated[frozenset[str], NoDecode] = Field(
+        frozenset(),
+        description="Comma-separated keys; when there are any, questions need one of them in "
+        "`X-API-Key` and get 401 without.",
+    )
+    rate_limit: str | None = Field(
+        None,
+        description="Questions that one client may ask, such as `100/minute`; then 429. A client "
+        "is a key, or an address where there are no keys.",
+    )
+
+    processes: int = Field(
+        1, ge=1, le=256, description="Server processes, each with an engine and workers."
+    )
+    drain_s: float = Field(
+        0.0,
+        ge=0,
+        le=600,
+        description="After SIGTERM, seconds to answer new questions with 503 before the service "
+        "stops listening, so that load balancers notice; what runs is finished after that. "
+        "0 with several processes.",
+    )
+    tracing: bool = Field(
+        False,
+        description="Send OpenTelemetry traces where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the "
+        "extra `otel`.",
+    )
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return frozenset(key.strip() for key in value.split(",") if key.strip())
+        return value
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _is_rate(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse(value)  # ValueError names what is wrong
+        return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,12 @@ from service.engine.errors import DeviceUnavailable
 
 Device = Literal["auto", "cpu", "cuda"]
 Array = npt.NDArray[Any]
+
+#: What the decoder is told anew at each step; :mod:`models.export` says what it is.
+FEEDS = (
+    *("previous", "parents", "paths", "items", "places", "cells"),
+    *("grid", "scores", "word_bias", "reference_bias", "visible"),
+)
 
 _CUDA = "CUDAExecutionProvider"
 _CPU = "CPUExecutionProvider"
@@ -47,7 +53,8 @@ class ModelSession:
     """One model ready to run; calls must come from one thread at a time.
 
     Raises :class:`DeviceUnavailable` when ``device`` is ``cuda`` and ONNX Runtime
-    quietly falls back to the CPU, and ``ArtifactError`` for an unknown ``variant``.
+    quietly falls back to the CPU, and ``ArtifactError`` for an unknown ``variant``
+    or for graphs that take other inputs.
     """
 
     def __init__(
@@ -82,6 +89,10 @@ class ModelSession:
         #: What the encoder gives, in the decoder's terms.
         self.memory = [output.name for output in self._encoder.get_outputs()]
         inputs = {given.name: tuple(given.shape) for given in self._decoder.get_inputs()}
+        if not inputs.keys() >= {*self.memory, *FEEDS}:
+            raise ArtifactError(
+                f"{folder} was exported for another release of this engine; export it again"
+            )
         #: The decoder's caches.
         self.caches = [name for name in inputs if name.startswith("past_")]
         #: Shape of each of both; "batch", "source" and "places" vary.
@@ -94,28 +105,52 @@ class ModelSession:
         outputs = self._encoder.run(self.memory, {"tokens": tokens, "paths": paths})
         return dict(zip(self.memory, outputs, strict=True))
 
-    def place(self, array: Array) -> Any:
-        """An ``OrtValue``; on the CPU it shares the memory of ``array``, which must be kept."""
-        return ort.OrtValue.ortvalue_from_numpy(array, self.device, 0)
+    def bind(self, tensors: Mapping[str, Array]) -> Binding:
+        """Keep what the decoder reads and writes at every step where it runs."""
+        return Binding(self._decoder, tensors, self.caches, self.device)
 
-    def step(self, feeds: Mapping[str, Array], held: Mapping[str, Any]) -> tuple[Array, Array]:
-        """One decoder step: scores and indices of the best continuations, (B, 2W) each.
 
-        ``held`` has the ``OrtValue`` of everything in :attr:`memory` and
-        :attr:`caches`; the caches are written to.
+class Binding:
+    """A decoder bound to the tensors of a batch: encoder outputs and caches, by name.
+
+    On the CPU the arrays themselves are bound, so steps change the caches in place;
+    elsewhere they are copied and :meth:`fetch` brings the caches back.
+    """
+
+    def __init__(
+        self, decoder: Any, tensors: Mapping[str, Array], caches: Sequence[str], device: str
+    ) -> None:
+        self._decoder = decoder
+        self._tensors = tensors
+        self._binding = decoder.io_binding()
+        values = {
+            name: ort.OrtValue.ortvalue_from_numpy(array, device, 0)
+            for name, array in tensors.items()
+        }
+        self._caches = {name: values[name] for name in caches} if device != "cpu" else {}
+        for name, value in values.items():
+            self._binding.bind_ortvalue_input(name, value)
+        for name in caches:
+            self._binding.bind_ortvalue_output(f"new_{name}", values[name])
+        shape = (len(tensors[caches[0]]), decoder.get_outputs()[0].shape[1])
+        self._best, self._index = np.empty(shape, np.float32), np.empty(shape, np.int64)
+        for name, array in (("best", self._best), ("index", self._index)):
+            self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+
+    def step(self, feeds: Mapping[str, Array]) -> tuple[Array, Array]:
+        """One decoder step: scores and indices of the best continuations, (B, K) each.
+
+        The arrays are written over by the next step.
         """
-        binding = self._decoder.io_binding()
         for name, array in feeds.items():
-            binding.bind_cpu_input(name, array)
-        for name, value in held.items():
-            binding.bind_ortvalue_input(name, value)
-        binding.bind_output("best", "cpu")
-        binding.bind_output("index", "cpu")
-        for name in self.caches:
-            binding.bind_ortvalue_output(f"new_{name}", held[name])
-        self._decoder.run_with_iobinding(binding)
-        scores, index = binding.get_outputs()[:2]
-        return np.asarray(scores.numpy()), np.asarray(index.numpy())
+            self._binding.bind_cpu_input(name, array)
+        self._decoder.run_with_iobinding(self._binding)
+        return self._best, self._index
+
+    def fetch(self) -> None:
+        """Bring the caches back to their arrays from a device with memory of its own."""
+        for name, value in self._caches.items():
+            np.copyto(self._tensors[name], value.numpy())
 
 
 def _open(path: Path, wanted: list[str], threads: int) -> Any:

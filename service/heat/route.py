@@ -8,6 +8,7 @@ import numpy as np
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from service.accept import negotiate
 from service.heat.render import picture, table
 from service.heat.schema import HeatAnswer, HeatRequest, HeatUnsolved
 from service.heat.solver import HeatSolver
@@ -24,7 +25,7 @@ OFFERED: Final = ("application/json", "text/csv", "image/png", "image/svg+xml")
     "/pde/heat",
     response_model=HeatAnswer | HeatUnsolved,
     responses={
-        **responses(400, 406, 408, 413, 415, 422, 429, 500, 504),
+        **responses(400, 401, 406, 408, 413, 415, 422, 429, 500, 503, 504),
         200: {"content": {kind: {"schema": {"type": "string"}} for kind in OFFERED[1:]}},
     },
     summary="Solve the heat equation",
@@ -35,8 +36,8 @@ async def post_heat(body: HeatRequest, request: Request, resources: ResourcesOf)
     `Accept` chooses the form: JSON, a CSV table with a column a time, or a picture
     (PNG or SVG) of profiles and the space–time map.
     """
-    form = negotiate(request.headers.get("accept", "*/*"))
-    answer = await _solver(resources).solve(body, formula=form == OFFERED[0])
+    form = negotiate(request.headers.get("accept", "*/*"), OFFERED)
+    answer = await solver(resources).solve(body, formula=form == OFFERED[0])
     if form == OFFERED[0]:
         return Response(answer.model_dump_json(), media_type=form)
     if isinstance(answer, HeatUnsolved):
@@ -51,43 +52,12 @@ async def post_heat(body: HeatRequest, request: Request, resources: ResourcesOf)
     given = answer.input.initial_condition
     title = f"u(x, 0) = {given if isinstance(given, str) else given.text}"
     kind = "png" if form == "image/png" else "svg"
-    drawn = await _solver(resources).draw(picture, x, times, u, title, kind)
+    drawn = await solver(resources).draw(picture, x, times, u, title, kind)
     return Response(drawn, headers=headers, media_type=form)
 
 
-def negotiate(accept: str) -> str:
-    """The media type to answer in (RFC 9110 §12.5.1). Raises :class:`Problem`, 406."""
-    weights: dict[str, float] = {}
-    for entry in accept.split(","):
-        kind, *parameters = (part.strip().lower() for part in entry.split(";"))
-        weight = 1.0
-        for parameter in parameters:
-            name, _, value = parameter.partition("=")
-            if name.strip() == "q":
-                try:
-                    weight = float(value)
-                except ValueError:
-                    weight = 0.0
-        weights[kind] = max(weight, weights.get(kind, 0.0))
-
-    def wish(kind: str) -> float:
-        for pattern in (kind, kind.split("/", 1)[0] + "/*", "*/*"):
-            if pattern in weights:
-                return weights[pattern]
-        return 0.0
-
-    best = max(OFFERED, key=wish)
-    if wish(best) <= 0:
-        raise Problem(
-            "not-acceptable",
-            f"Accept one of {', '.join(OFFERED)}.",
-            status=406,
-            title="None of the accepted forms can be had",
-        )
-    return best
-
-
-def _solver(resources: Resources) -> HeatSolver:
+def solver(resources: Resources) -> HeatSolver:
+    """What answers questions about heat."""
     return HeatSolver(
-        resources.heat, resources.pool, resources.settings, resources.cache, resources.metrics
+        resources.heat, resources.pool, resources.settings, resources.flights, resources.metrics
     )

@@ -19,7 +19,7 @@ import numpy as np
 from models.heat.boundary import Array
 from models.heat.panels import from_nodes, smooth_nodes
 from models.heat.predictor import prepare
-from service.cache import Cache, tree_to_json
+from service.cache import tree_to_json
 from service.heat.closed_form import Formula as ClosedFormula
 from service.heat.closed_form import closed_form
 from service.heat.question import FieldError, Question, understand
@@ -45,7 +45,14 @@ from service.metrics import Metrics
 from service.problems import Problem
 from service.schemas import Formula
 from service.settings import Settings
-from service.verification.pool import PoolSaturated, WorkerDied, WorkerPool, WorkerTimeout
+from service.singleflight import SingleFlight
+from service.verification.pool import (
+    NoWorker,
+    PoolSaturated,
+    WorkerDied,
+    WorkerPool,
+    WorkerTimeout,
+)
 from tokenizer.render import to_text
 from tokenizer.tree import Tree
 from tokenizer.typeset import to_latex
@@ -95,13 +102,13 @@ class HeatSolver:
         model: HeatModel | None,
         pool: WorkerPool,
         settings: Settings,
-        cache: Cache,
+        flights: SingleFlight,
         metrics: Metrics,
     ) -> None:
         self._model = model
         self._pool = pool
         self._settings = settings
-        self._cache = cache
+        self._flights = flights
         self._metrics = metrics
 
     async def solve(
@@ -119,27 +126,31 @@ class HeatSolver:
             raise error.problem() from None
         timing["parse"] = _since(started)
         key = self._key(question, request.engine) if formula else None
-        found = await self._recall(key)
-        if found is not None:
-            timing["total"] = _since(started)
-            self._count("solved", found.source, found.verification.status, timing)
-            return found.model_copy(update={"cached": True, "timing_ms": timing})
-        try:
+
+        async def compute() -> tuple[HeatAnswer, bytes | None]:
             answer = await self._answer(question, request.engine, formula, deadline, timing)
+            if answer.verification.status == "refuted":
+                return answer, None
+            value = answer.model_dump_json().encode()
+            return answer, value if len(value) <= _CACHED_BYTES else None
+
+        try:
+            answer, cached = await self._flights.answer(
+                key, timeout_s, HeatAnswer.model_validate_json, compute
+            )
         except FieldError as error:
             raise error.problem() from None
         except NoHeatAnswer as error:
             timing["total"] = _since(started)
             self._count("unsolved", "none", None, timing)
+            if error.code == "no_worker":
+                raise Problem(
+                    "deadline", "The deadline passed while the question was waiting."
+                ) from None
             return HeatUnsolved(input=_echo(question), reason=str(error), timing_ms=timing)
         timing["total"] = _since(started)
-        answer = answer.model_copy(update={"timing_ms": timing})
         self._count("solved", answer.source, answer.verification.status, timing)
-        if key is not None and answer.verification.status != "refuted":
-            value = answer.model_dump_json().encode()
-            if len(value) <= _CACHED_BYTES:
-                await self._cache.put(key, value)
-        return answer
+        return answer.model_copy(update={"cached": cached, "timing_ms": timing})
 
     async def draw(self, function: Any, *args: Any) -> bytes:
         """A picture, drawn in a worker. Raises :class:`Problem` if it takes too long."""
@@ -224,6 +235,8 @@ class HeatSolver:
             raise NoHeatAnswer("deadline", "the deadline passed")
         try:
             return await self._pool.run(function, *args, timeout_s=seconds)
+        except NoWorker:
+            raise NoHeatAnswer("no_worker", "no worker was free before the deadline") from None
         except WorkerTimeout:
             raise NoHeatAnswer(
                 "deadline", "nothing could be computed before the deadline"
@@ -297,7 +310,7 @@ class HeatSolver:
         content = [
             API_VERSION,
             engine,
-            model and model.manifest.version,
+            model and model.manifest.raw["graphs"],
             tree(question.initial),
             question.samples and [part.tolist() for part in question.samples],
             question.contract,
@@ -309,19 +322,6 @@ class HeatSolver:
         ]
         digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return f"calcert:{TASK}:{digest}"
-
-    async def _recall(self, key: str | None) -> HeatAnswer | None:
-        value = await self._cache.get(key) if key is not None else None
-        result = "miss"
-        answer = None
-        if value is not None:
-            try:
-                answer, result = HeatAnswer.model_validate_json(value), "hit"
-            except ValueError:  # somebody else's value under our key
-                result = "error"
-        if key is not None:
-            self._metrics.cache.labels(result).inc()
-        return answer
 
     def _count(
         self, status: str, source: str, verified: str | None, timing: dict[str, float]

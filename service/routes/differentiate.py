@@ -14,7 +14,7 @@ router = APIRouter(tags=["calculus"])
 
 @router.post(
     "/differentiate",
-    responses=responses(400, 408, 413, 415, 422, 429, 500),
+    responses=responses(400, 401, 408, 413, 415, 422, 429, 500, 503, 504),
     summary="Differentiate an expression",
 )
 async def post_differentiate(

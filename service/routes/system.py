@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from service import version
 from service.heat.schema import LIMITS as HEAT_LIMITS
+from service.lifecycle import DRAINING
 from service.problems import Problem, responses
 from service.resources import ResourcesOf
 from service.schemas import Health, Info, ModelInfo
@@ -23,7 +24,11 @@ async def live() -> dict[str, str]:
 
 @router.get("/health/ready", responses=responses(503), summary="Can the service be used?")
 async def ready(resources: ResourcesOf) -> Health:
-    """`ready`; `degraded` when a model is missing and SymPy answers alone; 503 otherwise."""
+    """`ready`; `degraded` when a model is missing and SymPy answers alone.
+
+    503 while models are loaded, without verification workers, and while being stopped."""
+    if DRAINING.is_set():
+        raise Problem("draining", "The service is being stopped.")
     health = resources.health()
     if health.status == "not ready":
         raise Problem(
@@ -45,7 +50,9 @@ async def info(resources: ResourcesOf) -> Info:
     }
     if resources.heat is not None:
         models[resources.heat.manifest.name] = ModelInfo(
-            version=resources.heat.manifest.version, provider=resources.heat.provider, limits={}
+            version=resources.heat.manifest.version,
+            provider=resources.heat.provider,
+            limits=HEAT_LIMITS,
         )
     return Info(
         name="calcert",
@@ -64,6 +71,8 @@ async def info(resources: ResourcesOf) -> Info:
 
 
 @router.get("/metrics", response_class=Response, summary="Prometheus metrics")
-async def metrics(resources: ResourcesOf) -> Response:
+async def metrics(request: Request) -> Response:
     """Counters and histograms in the Prometheus text format."""
-    return Response(resources.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+    if request.app.state.resources is not None:
+        request.app.state.resources.gauges.update()
+    return Response(request.app.state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from service.cache import tree_from_json, tree_to_json
+from service.problems import Problem
 from service.resources import Resources
 from service.schemas import ModelName, Timing, Verification
 from service.stopwatch import Stopwatch
 from tokenizer.tree import Tree
+
+#: The code of a question that no worker was free for in time.
+NEVER_TRIED: Final = "no_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +59,10 @@ class NoAnswer(Exception):
         super().__init__(message)
         self.code = code
 
-
-async def recall(key: str, resources: Resources) -> Answer | None:
-    """The answer that the cache has for ``key``."""
-    value = await resources.cache.get(key)
-    if value is not None:
-        try:
-            answer = Answer.from_bytes(value)
-        except ValueError:  # somebody else's value under our key
-            resources.metrics.cache.labels("error").inc()
-        else:
-            resources.metrics.cache.labels("hit").inc()
-            return answer
-    resources.metrics.cache.labels("miss").inc()
-    return None
+    def refuse_if_never_tried(self) -> None:
+        """Raises :class:`Problem` (504) for a question that waited until its deadline."""
+        if self.code == NEVER_TRIED:
+            raise Problem("deadline", "The deadline passed while the question was waiting.")
 
 
 def timing(watch: Stopwatch) -> Timing:

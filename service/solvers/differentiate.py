@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.cache import question_key
-from service.engine import DeadlineExceeded, InputTooLong, QueueFull
 from service.problems import Problem
 from service.resources import Resources
 from service.schemas import (
@@ -24,7 +23,8 @@ from service.schemas import (
     Unsolved,
     Verification,
 )
-from service.solvers.answer import Answer, NoAnswer, count, milliseconds, recall, timing
+from service.solvers.answer import Answer, NoAnswer, count, milliseconds, timing
+from service.solvers.generation import generate
 from service.solvers.question import choose_variable, formula, read, understood
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
@@ -33,7 +33,7 @@ from service.verification.derivative import (
     check_derivative,
     differentiate_symbolically,
 )
-from tokenizer.codec import Malformed, Unencodable, decode, encode
+from tokenizer.codec import Malformed, decode
 from tokenizer.normalise import VARIABLE, normalise
 from tokenizer.tree import Tree
 
@@ -81,26 +81,26 @@ async def differentiate(request: DifferentiateRequest, resources: Resources) -> 
         TASK,
         normalised.tree,
         api=API_VERSION,
-        model=model and model.version,
+        model=info and info.digest,
         engine=request.engine,
         order=question.order,
     )
-    answer = await recall(key, resources)
-    cached = answer is not None
-    if answer is None:
-        try:
-            answer = await _answer(
-                normalised.tree, question.order, request.engine, resources, watch
-            )
-        except NoAnswer as error:
-            count(TASK, resources, watch, "unsolved", None)
-            return Unsolved(
-                input=echo,
-                reason=str(error),
-                model=model if request.engine != "sympy" else None,
-                timing_ms=timing(watch),
-            )
-        await resources.cache.put(key, answer.to_bytes())
+
+    async def compute() -> tuple[Answer, bytes]:
+        answer = await _answer(normalised.tree, question.order, request.engine, resources, watch)
+        return answer, answer.to_bytes()
+
+    try:
+        answer, cached = await resources.flights.answer(key, timeout_s, Answer.from_bytes, compute)
+    except NoAnswer as error:
+        count(TASK, resources, watch, "unsolved", None)
+        error.refuse_if_never_tried()
+        return Unsolved(
+            input=echo,
+            reason=str(error),
+            model=model if request.engine != "sympy" else None,
+            timing_ms=timing(watch),
+        )
     count(TASK, resources, watch, "solved", answer)
     return _solved(echo, answer, normalised.restore(answer.tree), cached, watch)
 
@@ -171,27 +171,7 @@ async def _step(
     tree: Tree, resources: Resources, beam: int, watch: Stopwatch, give_up: float
 ) -> DerivativeOutcome:
     """One derivative: hypotheses from the model, all verified in one round trip."""
-    with watch.stage("parse"):
-        try:
-            source = encode(tree)
-        except Unencodable as error:
-            raise NoAnswer("unknown_to_model", str(error)) from None
-    try:
-        generation = await resources.engine.generate(
-            model=TASK, source=source, beam=beam, deadline=give_up
-        )
-    except QueueFull:
-        raise Problem(
-            "queue-full",
-            "As many questions as may wait for the model are waiting.",
-            headers={"Retry-After": "1"},
-        ) from None
-    except DeadlineExceeded:
-        raise NoAnswer("model_deadline", "the model did not finish in time") from None
-    except InputTooLong:
-        raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
-    watch.add("queue", generation.queue_ms)
-    watch.add("model", generation.model_ms)
+    source, generation = await generate(resources, watch, TASK, tree, beam, give_up)
     with watch.stage("verify"):
         hypotheses = []
         for hypothesis in generation.hypotheses:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from service.engine import DeadlineExceeded, InputTooLong, QueueFull
 from service.integration.forms import Form
 from service.problems import Problem
 from service.resources import Resources
 from service.solvers.answer import NoAnswer
+from service.solvers.generation import generate
 from service.stopwatch import Stopwatch
 from tokenizer.ansatz import Term
-from tokenizer.codec import Malformed, Unencodable, decode_terms, encode
+from tokenizer.codec import Malformed, decode_terms
 from tokenizer.normalise import VARIABLE
 from tokenizer.tree import Tree, call
 
@@ -51,26 +51,7 @@ async def hypotheses(
 async def _of_form(
     form: Form, beam: int, resources: Resources, watch: Stopwatch, give_up: float
 ) -> list[tuple[Term, ...]]:
-    try:
-        source = encode(form.tree)
-    except Unencodable as error:
-        raise NoAnswer("unknown_to_model", str(error)) from None
-    try:
-        generation = await resources.engine.generate(
-            model=MODEL, source=source, beam=beam, deadline=give_up
-        )
-    except QueueFull:
-        raise Problem(
-            "queue-full",
-            "As many questions as may wait for the model are waiting.",
-            headers={"Retry-After": "1"},
-        ) from None
-    except DeadlineExceeded:
-        raise NoAnswer("model_deadline", "the model did not finish in time") from None
-    except InputTooLong:
-        raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
-    watch.add("queue", generation.queue_ms)
-    watch.add("model", generation.model_ms)
+    source, generation = await generate(resources, watch, MODEL, form.tree, beam, give_up)
     found = []
     for hypothesis in generation.hypotheses:
         try:

@@ -46,6 +46,8 @@ TASK: Final = "integrate"
 #: Part of the cache key: raise it when the meaning of an answer changes.
 API_VERSION: Final = 1
 
+#: Hypotheses that are kept for each form once the search widens.
+WIDE_BEAM: Final = 16
 #: Part of the time left that the model may use up when others could still answer.
 MODEL_SHARE: Final = 0.6
 #: Part of the time of a definite integral that the search for an antiderivative may use.
@@ -57,6 +59,24 @@ RULES_S: Final = 2.0
 CASES: Final = frozenset(
     {"Abs", "sign", "Heaviside", "Max", "Min", "Piecewise", "floor", "ceiling"}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParts:
+    """Parts of the search that an evaluation can switch off to learn what they are worth.
+
+    ``widening``: rounds after the first, with a wider beam; in them ``forms``: equivalent
+    forms of the integrand, and ``splitting``: the terms of a sum one by one. ``pooled``:
+    all hypotheses in one system when none alone is enough.
+    """
+
+    widening: bool = True
+    forms: bool = True
+    splitting: bool = True
+    pooled: bool = True
+
+
+ALL_PARTS: Final = SearchParts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +143,9 @@ _PLAIN: Final = (
 
 @dataclass(slots=True)
 class Effort:
-    """What the search has done so far."""
+    """What the search may do, and what it has done so far."""
 
+    parts: SearchParts = ALL_PARTS
     hypotheses: int = 0
     rounds: int = 0
 
@@ -138,7 +159,7 @@ class Unverified(NoAnswer):
 
 
 async def integrate(
-    request: IntegrateRequest, resources: Resources
+    request: IntegrateRequest, resources: Resources, parts: SearchParts = ALL_PARTS
 ) -> IntegralSolved | IntegralUnsolved:
     """The integral that ``request`` asks for, if it can be verified in time.
 
@@ -158,31 +179,33 @@ async def integrate(
         TASK,
         normalised.tree,
         api=API_VERSION,
-        model=model and model.version,
+        model=info and info.digest,
         engine=request.engine,
         domain=request.domain,
         beam=request.beam,
     )
-    effort = Effort()
-    found = await _recall(key, resources)
-    cached = found is not None
-    if found is None:
-        try:
-            found = await _answer(normalised.tree, request, resources, watch, effort)
-        except NoAnswer as error:
-            resources.metrics.answers.labels(TASK, "unsolved", "none").inc()
-            definite = error.definite if isinstance(error, Unverified) else None
-            return IntegralUnsolved(
-                input=echo,
-                value=_number(definite.value if definite else None),
-                error_estimate=definite.error if definite else None,
-                convergence=definite.convergence if definite else None,
-                reason=str(error),
-                search=Search(hypotheses=effort.hypotheses, rounds=effort.rounds),
-                model=model if request.engine != "sympy" else None,
-                timing_ms=timing(watch),
-            )
-        await resources.cache.put(key, found.to_bytes())
+    effort = Effort(parts)
+
+    async def compute() -> tuple[Found, bytes]:
+        found = await _answer(normalised.tree, request, resources, watch, effort)
+        return found, found.to_bytes()
+
+    try:
+        found, cached = await resources.flights.answer(key, timeout_s, Found.from_bytes, compute)
+    except NoAnswer as error:
+        resources.metrics.answers.labels(TASK, "unsolved", "none").inc()
+        error.refuse_if_never_tried()
+        definite = error.definite if isinstance(error, Unverified) else None
+        return IntegralUnsolved(
+            input=echo,
+            value=_number(definite.value if definite else None),
+            error_estimate=definite.error if definite else None,
+            convergence=definite.convergence if definite else None,
+            reason=str(error),
+            search=Search(hypotheses=effort.hypotheses, rounds=effort.rounds),
+            model=model if request.engine != "sympy" else None,
+            timing_ms=timing(watch),
+        )
     _count(resources, watch, found)
     return _solved(echo, found, normalised, cached, watch)
 
@@ -267,20 +290,6 @@ def _normalise(question: Question) -> Normalised:
     return normalise(tree, variable)
 
 
-async def _recall(key: str, resources: Resources) -> Found | None:
-    value = await resources.cache.get(key)
-    if value is not None:
-        try:
-            found = Found.from_bytes(value)
-        except ValueError:  # somebody else's value under our key
-            resources.metrics.cache.labels("error").inc()
-        else:
-            resources.metrics.cache.labels("hit").inc()
-            return found
-    resources.metrics.cache.labels("miss").inc()
-    return None
-
-
 # --- the search -----------------------------------------------------------------
 
 
@@ -359,22 +368,28 @@ async def _by_model(
         raise NoAnswer("no_model", "no model for this task is installed")
     limit = info.limits["beam"]
     first = min(request.beam or resources.settings.beam, limit)
+    wide = max(first, min(WIDE_BEAM, limit))
+    parts = effort.parts
     given = [Form("as given", integrand)]
     seen: dict[tuple[Any, ...], None] = {}
-    for round_number in range(3):
+    for round_number in range(3 if parts.widening else 1):
         if time.monotonic() > give_up:
             break
         if round_number == 2:
             # the terms of a sum one by one: their terms pool to those of the sum
-            forms = await _listed(tasks.parts, integrand, resources, watch, give_up)
-        elif round_number == 1:
+            forms = (
+                await _listed(tasks.parts, integrand, resources, watch, give_up)
+                if parts.splitting
+                else []
+            )
+        elif round_number == 1 and parts.forms:
             forms = await _listed(tasks.other_forms, integrand, resources, watch, give_up)
             forms = [*given, *forms]
         else:
             forms = given
         if not forms:
             continue
-        beam = first if round_number == 0 else limit
+        beam = first if round_number == 0 else wide
         effort.rounds += 1
         new = await hypotheses(forms, beam, resources, watch, give_up)
         new = [h for h in new if h not in seen]
@@ -389,6 +404,7 @@ async def _by_model(
                 integrand,
                 VARIABLE,
                 new if round_number == 0 else [*new, *(h for h in seen if h not in new)],
+                parts.pooled,
                 real,
             )
         effort.hypotheses = len(seen) if outcome.found is None else effort.hypotheses + len(new)

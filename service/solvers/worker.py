@@ -10,9 +10,9 @@ import structlog
 
 from service.problems import Problem
 from service.resources import Resources
-from service.solvers.answer import NoAnswer
+from service.solvers.answer import NEVER_TRIED, NoAnswer
 from service.verification.convert import ConversionError
-from service.verification.pool import PoolSaturated, WorkerDied, WorkerTimeout
+from service.verification.pool import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
 
 T = TypeVar("T")
 
@@ -36,6 +36,8 @@ async def in_worker(
         except WorkerDied:
             # it may have been killed from outside, through no fault of the question
             return await _attempt(resources, give_up, function, arguments)
+    except NoWorker:
+        raise NoAnswer(NEVER_TRIED, "no worker was free before the deadline") from None
     except WorkerTimeout:
         raise NoAnswer("deadline", "nothing could be verified before the deadline") from None
     except WorkerDied:

@@ -12,6 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.app import create_app
+from service.lifecycle import FAILED
 from service.settings import Settings
 from tests.redis_server import free_port
 
@@ -34,8 +35,8 @@ def serving(settings: Settings) -> Iterator[Serving]:
     thread.start()
     try:
         give_up = time.monotonic() + 120
-        while not server.started:
-            if not thread.is_alive():
+        while not server.started or app.state.resources is None:
+            if not thread.is_alive() or FAILED.is_set():
                 raise RuntimeError("the server ended while it was starting")
             if time.monotonic() > give_up:
                 raise RuntimeError("the server did not start within 120 s")

@@ -1,0 +1,131 @@
+"""Answers from the cache, or from one computation for everybody who asks at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from service.cache import Cache
+from service.metrics import Metrics
+from service.problems import Problem
+
+T = TypeVar("T")
+
+#: Part of its time that a question waits for another process which has the same one.
+PATIENCE: Final = 0.5
+
+
+@dataclass(slots=True)
+class _Flight:
+    task: asyncio.Task[tuple[Any, bool]]
+    waiters: int = 0
+
+
+class SingleFlight:
+    """At most ``most`` computations at a time, and one for each question.
+
+    Computations are shared within the process, and through the cache's claims
+    with every process that has the same cache.
+    """
+
+    def __init__(self, cache: Cache, metrics: Metrics, most: int) -> None:
+        self.most = most
+        self._cache = cache
+        self._metrics = metrics
+        self._flights: dict[Hashable, _Flight] = {}
+
+    @property
+    def running(self) -> int:
+        """Computations that have not ended."""
+        return len(self._flights)
+
+    def check(self) -> None:
+        """Raises :class:`Problem` (429) when there is no place for one more computation."""
+        if self.running >= self.most:
+            raise Problem(
+                "queue-full",
+                "As many questions as may be worked on at a time are in work.",
+                headers={"Retry-After": "1"},
+            )
+
+    async def answer(
+        self,
+        key: str | None,
+        seconds: float,
+        read: Callable[[bytes], T],
+        compute: Callable[[], Awaitable[tuple[T, bytes | None]]],
+    ) -> tuple[T, bool]:
+        """The answer to the question ``key``, and whether it was another's work.
+
+        ``compute`` gives the answer and what to keep of it, if anything; ``read`` is its
+        inverse, with ``ValueError`` for a value that is not one. Whatever ``compute``
+        raises reaches all who asked with the same ``seconds``, and is not kept. When all
+        of them have been cancelled the computation is. A question without a ``key`` is
+        computed for itself. Raises :class:`Problem` (429) for a computation too many.
+        """
+        if key is not None:
+            known = await self._recall(key, read)
+            if known is not None:
+                self._metrics.cache.labels("hit").inc()
+                return known, True
+        # others have other deadlines, and what one has no time for another may have
+        name: Hashable = (key, seconds) if key is not None else object()
+        flight = self._flights.get(name)
+        joined = flight is not None
+        if flight is None:
+            self.check()
+            task = asyncio.create_task(self._compute(key, seconds, read, compute))
+            flight = self._flights[name] = _Flight(task)
+            task.add_done_callback(lambda task: self._landed(name, task))
+        if key is not None:
+            self._metrics.cache.labels("shared" if joined else "miss").inc()
+        flight.waiters += 1
+        try:
+            answer, elsewhere = await asyncio.shield(flight.task)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters and not flight.task.done():
+                flight.task.cancel()
+                self._remove(name, flight.task)
+        return answer, joined or elsewhere
+
+    async def _compute(
+        self,
+        key: str | None,
+        seconds: float,
+        read: Callable[[bytes], T],
+        compute: Callable[[], Awaitable[tuple[T, bytes | None]]],
+    ) -> tuple[T, bool]:
+        if key is None:
+            return (await compute())[0], False
+        async with self._cache.claim(key, PATIENCE * seconds) as waited:
+            if waited:
+                known = await self._recall(key, read)
+                if known is not None:
+                    return known, True
+            answer, kept = await compute()
+            if kept is not None:
+                await self._cache.put(key, kept)
+        return answer, False
+
+    async def _recall(self, key: str, read: Callable[[bytes], T]) -> T | None:
+        value = await self._cache.get(key)
+        if value is None:
+            return None
+        try:
+            return read(value)
+        except ValueError:  # somebody else's value under our key
+            self._metrics.cache.labels("error").inc()
+            return None
+
+    def _landed(self, name: Hashable, task: asyncio.Task[tuple[Any, bool]]) -> None:
+        self._remove(name, task)
+        if not task.cancelled():
+            task.exception()  # those who asked may all have gone
+
+    def _remove(self, name: Hashable, task: asyncio.Task[tuple[Any, bool]]) -> None:
+        flight = self._flights.get(name)
+        if flight is not None and flight.task is task:
+            del self._flights[name]

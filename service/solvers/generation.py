@@ -1,0 +1,41 @@
+"""Hypotheses from a model, with every way there can be none turned into an outcome."""
+
+from __future__ import annotations
+
+from service.engine import DeadlineExceeded, Generation, InputTooLong, QueueFull
+from service.problems import Problem
+from service.resources import Resources
+from service.solvers.answer import NoAnswer
+from service.stopwatch import Stopwatch
+from tokenizer.codec import Encoded, Unencodable, encode
+from tokenizer.tree import Tree
+
+
+async def generate(
+    resources: Resources, watch: Stopwatch, model: str, tree: Tree, beam: int, give_up: float
+) -> tuple[Encoded, Generation]:
+    """``tree`` as ``model`` reads it, and what the model writes about it before ``give_up``.
+
+    Raises :class:`NoAnswer`, and :class:`Problem` (429) when too much is waiting.
+    """
+    try:
+        with watch.stage("parse"):
+            source = encode(tree)
+        generation = await resources.engine.generate(model, source, beam=beam, deadline=give_up)
+    except Unencodable as error:
+        raise NoAnswer("unknown_to_model", str(error)) from None
+    except QueueFull:
+        raise Problem(
+            "queue-full",
+            "As many questions as may wait for the model are waiting.",
+            headers={"Retry-After": "1"},
+        ) from None
+    except DeadlineExceeded:
+        raise NoAnswer("model_deadline", "the model did not finish in time") from None
+    except InputTooLong:
+        raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
+    watch.add("queue", generation.queue_ms)
+    watch.add("model", generation.model_ms)
+    resources.metrics.queue_seconds.labels("model").observe(generation.queue_ms / 1000)
+    resources.metrics.tokens.labels(model).inc(generation.tokens_decoded)
+    return source, generation
