@@ -71,18 +71,18 @@ class PiecewisePolynomial:
         """Values at x, continuous from the right; point masses are left out."""
         panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.halves) - 1)
         y = (x - self.middles[panel]) / self.halves[panel]
-        rows = self.coefficients[panel]
+        series = np.ascontiguousarray(self.coefficients.T)
         # Clenshaw's recurrence, every point with its own coefficients
         ahead = np.zeros_like(y)
         here = np.zeros_like(y)
-        for degree in range(rows.shape[-1] - 1, 0, -1):
+        for degree in range(len(series) - 1, 0, -1):
             here, ahead = (
-                rows[..., degree]
+                series[degree][panel]
                 + (2 * degree + 1) / (degree + 1) * y * here
                 - (degree + 1) / (degree + 2) * ahead,
                 here,
             )
-        return np.asarray(rows[..., 0] + y * here - ahead / 2)
+        return np.asarray(series[0][panel] + y * here - ahead / 2)
 
     def bounds(self) -> tuple[float, float]:
         """Least and greatest value, seen at edges and at eight points of each panel."""
@@ -114,7 +114,7 @@ class PiecewisePolynomial:
         for g, half in enumerate(halves):
             members = np.flatnonzero(group == g)
             z = modes.frequency * half
-            bessel = np.stack([spherical_jn(degree, z) for degree in range(degrees)])  # (D, K)
+            bessel = spherical_jn(np.arange(degrees)[:, None], z)  # (D, K)
             for chunk in np.array_split(members, max(1, len(members) * len(modes) // 2**21 + 1)):
                 angle = modes.frequency[:, None] * self.middles[chunk] + modes.phase[:, None]
                 wave = np.exp(1j * angle)  # (K, P)

@@ -48,10 +48,19 @@ def by_images(initial: PiecewisePolynomial, boundary: Boundary, tau: float, x: A
     return total
 
 
-def propagate(initial: PiecewisePolynomial, boundary: Boundary, tau: Array, x: Array) -> Array:
-    """v(τ, x), shape (M, Q), each τ ≥ 0 by the better formula; τ = 0 gives the panels."""
+def propagate(
+    initial: PiecewisePolynomial,
+    boundary: Boundary,
+    tau: Array,
+    x: Array,
+    crossover: float = CROSSOVER,
+) -> Array:
+    """v(τ, x), shape (M, Q), each τ ≥ 0: modes from ``crossover`` on, images before.
+
+    τ = 0 gives the panels.
+    """
     out = np.empty((len(tau), len(x)))
-    modal = tau >= CROSSOVER
+    modal = tau >= crossover
     if modal.any():
         out[modal] = by_modes(initial, boundary, tau[modal], x)
     for m in np.flatnonzero(~modal):
