@@ -20,6 +20,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -135,18 +136,22 @@ class Teacher:
         for number, text in enumerate(integrands):
             lines.append(f')lisp (format t "Q{number}~%")')
             lines.append(f"integrate({text.replace('**', '^')}, x)")
-        try:
-            done = subprocess.run(  # noqa: S603 - the program that was found, questions of ours
-                [self.program, "-nosman"],
-                input="\n".join([*lines, ")quit", "y"]),
-                capture_output=True,
-                text=True,
-                timeout=_TEACHER_SECONDS * len(integrands),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return [False] * len(integrands)
-        pieces = re.split(r"Q(\d+)\n", done.stdout)[1:]
+        with subprocess.Popen(  # noqa: S603 - the program that was found, questions of ours
+            [self.program, "-nosman"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            try:
+                script = "\n".join([*lines, ")quit", "y"])
+                output, _ = process.communicate(script, _TEACHER_SECONDS * len(integrands))
+            except subprocess.TimeoutExpired:
+                # the program is a script: its child, which does the work, must go, too
+                os.killpg(process.pid, signal.SIGKILL)
+                return [False] * len(integrands)
+        pieces = re.split(r"Q(\d+)\n", output)[1:]
         answers = dict(zip(map(int, pieces[::2]), pieces[1::2], strict=True))
         # an integral sign is drawn with ++, named functions are no elementary answer
         bad = re.compile(r"\+\+|%%|rror|failed|Ei|erf|li\(|Si|Ci|dilog|Gamma|elliptic|%pole")
@@ -242,7 +247,7 @@ def generate(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
         kept = 0
         with tqdm(total=count, desc=kind) as bar:
             while kept < count:
-                texts = [next(candidates) for _ in range(10)]
+                texts = [next(candidates) for _ in range(4)]
                 right = teacher.integrates(texts) if kind == "forward" else [True] * len(texts)
                 for text, is_right in zip(texts, right, strict=True):
                     if is_right and kept < count:

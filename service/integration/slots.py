@@ -10,9 +10,10 @@ Sum slot
 Denominator slot
     ``<POLYd> g / B`` with a polynomial B stands for ``p(x) * g`` and, for each factor
     q**m of B over Q, ``r_k(x) * g / q**k`` with deg r_k < deg q, k = 1 … m.
-Largest polynomial slot
-    Its degree stands for "as many as it takes": it is raised until the term grows as fast
-    as x times the integrand.
+Polynomial slot
+    ``<POLYd>`` with the largest d stands for "as many as it takes": d is raised until the term
+    grows as fast as x times the integrand, or tends to a constant. So is any d where all is
+    algebraic, for there an antiderivative grows no faster.
 Log slots
     ``log(…)``: see :mod:`service.integration.log_slots`.
 """
@@ -39,6 +40,7 @@ MAX_POLES: Final = 60
 #: Highest degree that the largest polynomial slot is raised to.
 MAX_REACH: Final = 60
 _ONE: Final = integer(1)
+_ALGEBRAIC: Final = frozenset(("add", "sub", "mul", "div", "pow", "neg", "sqrt"))
 _FAILURES: Final = (
     ConversionError, CannotEvaluate, ArithmeticError, ValueError, TypeError, AttributeError,
     NotImplementedError, RecursionError, sympy.polys.polyerrors.BasePolynomialError,
@@ -52,11 +54,12 @@ def expand(terms: Sequence[Term], integrand: Tree, variable: str) -> list[Term]:
     slot; call it in a worker.
     """
     present = frozenset(integrand.preorder())
+    algebraic = _is_algebraic(integrand)
     out: dict[Term, None] = {}
     for term in terms:
         try:
             degree = term.degree
-            if degree >= LARGEST_SLOT:
+            if degree >= LARGEST_SLOT or (degree and algebraic and _is_algebraic(term.factor)):
                 degree = _reach(term, integrand, variable)
             found = list(_expand(Term(term.factor, degree), present, variable))
         except _FAILURES:
@@ -108,6 +111,12 @@ def _expand(term: Term, present: frozenset[Tree], variable: str) -> Iterator[Ter
         yield from _pole_slot(whole, poles, term.degree, variable)
 
 
+def _is_algebraic(tree: Tree) -> bool:
+    return all(
+        not node.args or node.head in _ALGEBRAIC or not node.symbols() for node in tree.preorder()
+    ) and not any(node.head == "pow" and node.args[1].symbols() for node in tree.preorder())
+
+
 def _reach(term: Term, integrand: Tree, variable: str) -> int:
     """Degree at which the slot of ``term`` grows like the variable times the integrand."""
     at = np.array([1e6, 1e7], dtype=np.complex128)
@@ -115,14 +124,13 @@ def _reach(term: Term, integrand: Tree, variable: str) -> int:
     values = {**dict.fromkeys(symbols, 1.3), variable: at}
     evaluator = Evaluator(FloatField(), values, variable)
     with np.errstate(all="ignore"):
-        sizes = [np.abs(evaluator.dual(tree)[0]) for tree in (integrand, term.factor)]
+        sizes = [
+            np.broadcast_to(np.abs(evaluator.dual(tree)[0]), at.shape)
+            for tree in (integrand, term.factor)
+        ]
         if not all(np.isfinite(size).all() and np.all(size > 0) for size in sizes):
             return term.degree
-        growth = [
-            float(np.log10(size[1] / size[0])) for size in map(np.ravel, sizes) if size.size == 2
-        ]
-    if len(growth) == 1:
-        growth.append(0.0)
+        growth = [float(np.log10(size[1] / size[0])) for size in sizes]
     return max(term.degree, min(round(max(growth[0] + 1, 0) - growth[1]), MAX_REACH))
 
 

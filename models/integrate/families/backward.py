@@ -46,7 +46,7 @@ def draw(rng: random.Random) -> tuple[Problem, Tree]:
     while True:
         operators = rng.choices((1, 2, 3, 4, 5, 6), (6, 14, 22, 24, 20, 14))[0]
         tree = _TREES.sample(rng, operators)
-        if tree.size > _SIZES[0] or not tree.contains("x"):
+        if tree.size > _SIZES[0] or not tree.contains("x") or _is_costly(tree):
             continue
         try:
             slope = symengine.diff(to_symengine(tree), symengine.Symbol("x"))
@@ -60,6 +60,18 @@ def draw(rng: random.Random) -> tuple[Problem, Tree]:
         terms = ansatz_of(tree, "x")
         if terms:
             return Problem(integrand, tuple(terms)), tree
+
+
+def _is_costly(tree: Tree) -> bool:
+    """Powers that SymEngine would multiply out: of numbers, or to a large exponent."""
+    return any(
+        node.head == "pow"
+        and (
+            not node.contains("x")
+            or any(isinstance(n.value, int) and n.value > 12 for n in node.args[1].preorder())
+        )
+        for node in tree.preorder()
+    )
 
 
 def to_symengine(tree: Tree) -> Any:
