@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from service.heat.route import negotiate
+from service.accept import negotiate
+from service.heat.route import OFFERED
 from service.heat.schema import LIMITS
 from service.problems import Problem
 from tests.heat.conftest import Post
@@ -175,13 +176,13 @@ def test_pictures_are_drawn(times: list[float], post: Post) -> None:
 )
 def test_negotiation(accept: str, form: str) -> None:
     """The most wanted of what is offered."""
-    assert negotiate(accept) == form
+    assert negotiate(accept, OFFERED) == form
 
 
 def test_a_form_that_is_not_offered_is_406() -> None:
     """HTML is not to be had."""
     with pytest.raises(Problem) as caught:
-        negotiate("text/html")
+        negotiate("text/html", OFFERED)
     assert caught.value.status == 406
 
 
