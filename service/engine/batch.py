@@ -133,7 +133,7 @@ class Batch:
         grid_rules[items, columns] = rules
         scores = np.full(grid.shape, -np.inf, np.float32)
         scores[items, columns] = [partial.score for s in searches for partial in s.beam]
-        best, index = self.session.step(
+        best, index = self._rows.binding.step(
             {
                 "previous": previous,
                 "parents": parents,
@@ -147,8 +147,7 @@ class Batch:
                 + np.stack([item.names for item in self.items]),
                 "reference_bias": grammar.REFERENCES[grid_rules],
                 "visible": self._visible(width),
-            },
-            self._rows.held,
+            }
         )
         most = 2 * max(search.width for search in searches)
         origins, tokens = np.divmod(index[:, :most], SIZE + self._rows.source)

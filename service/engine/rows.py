@@ -7,12 +7,11 @@ item's own tokens is masked to an exact zero and comes last in every sum.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.session import ModelSession
+from service.engine.session import Binding, ModelSession
 
 #: The additive mask of padding, as the encoder writes it.
 _MASKED = -1e4
@@ -34,7 +33,7 @@ class Rows:
             name: np.zeros([size if isinstance(size, int) else 0 for size in shape], np.float32)
             for name, shape in session.shapes.items()
         }
-        self._held: dict[str, Any] = {}
+        self._binding: Binding | None = None
         self.count = 0
         self.capacity = 0
         self.source = 0
@@ -51,7 +50,7 @@ class Rows:
             and places <= self.places <= 2 * places
         ):
             return
-        self._fetch()
+        self._release()
         self.capacity, self.source, self.places = max(rows, self.capacity), source, places
         for name, old in self._arrays.items():
             axis = self._axis[name]
@@ -65,7 +64,7 @@ class Rows:
 
     def add(self, memory: Mapping[str, npt.NDArray[np.float32]], row: int, length: int) -> None:
         """Append an item: row ``row`` of what the encoder gave, ``length`` tokens of it."""
-        self._fetch()
+        self._release()
         new = slice(self.count, self.count + 1)
         for name, array in memory.items():
             part = self._part(name, length)
@@ -76,30 +75,27 @@ class Rows:
 
     def remove(self, row: int) -> None:
         """Take out an item; the last one moves into its row."""
-        self._fetch()
+        self._release()
         self.count -= 1
         if row != self.count:
             for array in self._arrays.values():
                 array[row] = array[self.count]
 
     @property
-    def held(self) -> Mapping[str, Any]:
-        """The ``OrtValue`` of each tensor, ``count`` rows of it."""
-        if not self._held:
-            self._held = {
-                name: self._session.place(array[: self.count])
-                for name, array in self._arrays.items()
-            }
-        return self._held
+    def binding(self) -> Binding:
+        """The decoder bound to the rows that there are."""
+        if self._binding is None:
+            self._binding = self._session.bind(
+                {name: array[: self.count] for name, array in self._arrays.items()}
+            )
+        return self._binding
 
     def _part(self, name: str, length: int) -> tuple[slice, ...]:
         """The first ``length`` entries of the axis that grows."""
         return (*[slice(None)] * self._axis[name], slice(length))
 
-    def _fetch(self) -> None:
-        """Before a change: bring the caches home from a device that has memory of its own."""
-        if self._held and self._session.device != "cpu":
-            for name in self._session.caches:
-                values = self._held[name].numpy()
-                self._arrays[name][: len(values)] = values
-        self._held = {}
+    def _release(self) -> None:
+        """Before a change: have the arrays up to date, and nothing bound to them."""
+        if self._binding is not None:
+            self._binding.fetch()
+        self._binding = None
