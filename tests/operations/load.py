@@ -1,0 +1,70 @@
+"""Clients that ask simple questions without pause and know the right answers."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What the clients got: HTTP statuses, ``solved``/``unsolved``, and what went wrong."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return sum(self.statuses.values())
+
+
+_NUMBERS = itertools.count(2)
+
+
+def ask(client: httpx.Client, power: int, outcomes: Outcomes) -> None:
+    """Ask for the derivative of a power and compare with the rule."""
+    body = {"expression": f"x^{power}", "timeout_s": 30}
+    try:
+        answer = client.post("/differentiate", json=body)
+    except httpx.TransportError as error:
+        outcomes.broken.append(repr(error))
+        return
+    outcomes.statuses[str(answer.status_code)] += 1
+    if answer.status_code != 200:
+        return
+    found = answer.json()
+    expected = {2: "2*x"}.get(power, f"{power}*x**{power - 1}")
+    if found["status"] != "solved":
+        outcomes.statuses[found["status"]] += 1
+    elif found["answer"]["text"] != expected:
+        outcomes.wrong.append(f"x^{power}: {found['answer']['text']}")
+
+
+@contextmanager
+def clients(url: str, number: int, *, distinct: int = 10**6) -> Iterator[Outcomes]:
+    """``number`` clients, until the end of the block; powers repeat after ``distinct``."""
+    outcomes = Outcomes()
+    over = threading.Event()
+
+    def client() -> None:
+        with httpx.Client(base_url=url, timeout=120) as http:
+            while not over.is_set():
+                ask(http, 2 + next(_NUMBERS) % distinct, outcomes)
+
+    threads = [threading.Thread(target=client) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield outcomes
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(timeout=150)
+    assert not any(thread.is_alive() for thread in threads), "a request hangs"
