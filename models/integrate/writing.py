@@ -222,9 +222,9 @@ class Writer:
         if self.chance(unit):
             return X
         draw = self.rng.random()
-        if draw < 0.6:
+        if draw < 0.5:
             return call("mul", integer(self.small(2, 9)), X)
-        if draw < 0.7:
+        if draw < 0.6:
             return call("div", X, integer(self.small(2, 5)))
         if draw < 0.82:
             return self.linear(unit=0.4)
