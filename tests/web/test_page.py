@@ -38,7 +38,7 @@ def latex(formula: Locator) -> str:
 
 def clipboard(page: Page, name: str) -> str:
     page.get_by_role("button", name=f"Copy {name}").click()
-    page.get_by_text("Copied").wait_for()
+    page.get_by_text("Copied", exact=True).wait_for()
     copied: str = page.evaluate("navigator.clipboard.readText()")
     page.get_by_role("button", name=f"Copy {name}").get_by_text(name).wait_for()
     return copied
@@ -235,7 +235,7 @@ def test_keys_are_enough(page: Page) -> None:
         if page.evaluate("document.activeElement.textContent") == "text":
             break
     page.keyboard.press("Enter")
-    page.get_by_text("Copied").wait_for()
+    page.get_by_text("Copied", exact=True).wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == "x**2 + C"
 
 

@@ -1,0 +1,67 @@
+"""The documentation says everything there is to say, and nothing that is not so."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.problems import KINDS
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md"))
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    """No endpoint, setting, metric or option is missing: scripts/reference would change nothing."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "reference", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _slugs() -> Iterator[str]:
+    """Every type of problem and code of a parse error in the sources."""
+    for folder in ("service", "tokenizer"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(node, ast.Call):
+                    continue
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if name == "Problem" and node.args and isinstance(node.args[0], ast.Constant):
+                    yield str(node.args[0].value)
+                if name == "ParseError":
+                    codes = [k.value for k in node.keywords if k.arg == "code"]
+                    if not codes:
+                        yield "syntax"
+                    yield from (str(c.value) for c in codes if isinstance(c, ast.Constant))
+
+
+def test_every_error_is_documented_and_no_other() -> None:
+    """Each type of problem and each code of a parse error has its line, and only those."""
+    text = (DOCS / "reference" / "errors.md").read_text()
+    documented = set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE))
+    assert documented == set(_slugs()) | set(KINDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    """Relative links and pictures exist."""
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_page_is_in_the_menu() -> None:
+    """No page is written that nobody finds."""
+    menu = (DOCS / "site" / "mkdocs.yml").read_text()
+    assert [p.name for p in PAGES if p.relative_to(DOCS).as_posix() not in menu] == []
