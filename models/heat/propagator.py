@@ -105,7 +105,8 @@ def _smear_some(
     steps: Array,
 ) -> Array:
     """The same for a few queries, all their sub-intervals (ragged) at once."""
-    number = (last - first).astype(int)
+    # an edge at x itself, and a kernel narrower than rounding: none lies between
+    number = np.maximum(last - first, 0)
     owner = np.repeat(np.arange(len(x)), number)
     offset = np.arange(len(owner)) - np.repeat(np.cumsum(number) - number, number)
     # distances from x, not places: near x they are exact, however narrow the kernel

@@ -45,7 +45,9 @@ def initial_values(question: Question, panels: PiecewisePolynomial) -> Array:
         return panels(question.place)
     if len(panels.masses):
         raise FieldError("times", "a DiracDelta has no values at t = 0; ask for times > 0")
-    values = evaluate(question.initial, {"x": question.x}).copy()
+    # masses outside the interval are nothing here
+    regular, _ = split_deltas(question.initial, "initial_condition")
+    values = evaluate(regular, {"x": question.x}).copy()
     missing = ~np.isfinite(values)
     values[missing] = panels(question.place[missing])
     return values
