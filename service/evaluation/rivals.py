@@ -48,11 +48,11 @@ def ask(integrator: Integrator, integrand: Tree, variable: str, limit_s: float) 
     taken = time.monotonic() - started
     if answer is None or answer.has(sympy.Integral, sympy.RootSum, sympy.S.NaN, sympy.zoo):
         return RivalAnswer(None, taken, taken)
-    tree = None
+    tree: Tree | None = None
     try:
         with time_limit(VERIFIER_S):
             found = present(answer, integrand, variable, time.monotonic() + VERIFIER_S)
-            tree = found and found.tree
+            tree = found.tree if found else None
     except (OutOfTime, RecursionError):
         pass
     return RivalAnswer(tree, taken, time.monotonic() - started)

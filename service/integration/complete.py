@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy
@@ -58,25 +58,31 @@ def complete(
         if samples is None:
             return None
         tried: set[tuple[fit.Column, ...]] = set()
-        for chosen in _supports(integrand, variable, unique, samples):
+        for chosen, agreeing in _supports(integrand, variable, unique, samples):
             if chosen in tried:
                 continue
             tried.add(chosen)
+            if len(chosen) <= MAX_EXACT and refine.refuted(
+                integrand, variable, unique, chosen, agreeing, deadline
+            ):
+                continue
             found = _solve(integrand, variable, unique, chosen, samples, deadline)
             if found is not None:
                 return found
     return None
 
 
-def explains(integrand: Tree, variable: str, terms: Sequence[Term]) -> bool:
-    """Whether in floating point some combination of ``terms`` has the derivative ``integrand``."""
+def misfit(integrand: Tree, variable: str, terms: Sequence[Term]) -> float:
+    """How far in floating point the derivative of ``terms``, combined best, is from ``integrand``.
+
+    Relative to the integrand; rounding alone leaves about 1e-12, more where terms cancel.
+    Infinite for terms that :func:`complete` would reject at once.
+    """
     unique = _unique(terms)
     rng = np.random.default_rng(_SEED)
     samples = sample(integrand, variable, _points(unique), rng)
-    if samples is None:
-        return False
-    supports = _supports(integrand, variable, unique, samples)
-    return next(supports, None) is not None
+    best = samples and _fit(integrand, variable, unique, samples)
+    return best.residual if best else float("inf")
 
 
 def _unique(terms: Sequence[Term]) -> list[Term]:
@@ -92,10 +98,22 @@ def _points(terms: Sequence[Term]) -> int:
     return 2 * min(MAX_COLUMNS, sum(t.degree + 1 for t in terms)) + 24
 
 
-def _supports(
-    integrand: Tree, variable: str, terms: list[Term], samples: Samples
-) -> Iterator[tuple[fit.Column, ...]]:
-    """Sets of unknowns that explain the integrand in floating point, small ones first."""
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Columns of unit length, one for each unknown, and what they leave of the integrand.
+
+    ``samples`` are the points that were used.
+    """
+
+    samples: Samples
+    columns: list[fit.Column]
+    matrix: fit.ComplexArray
+    target: fit.ComplexArray
+    residual: float
+
+
+def _fit(integrand: Tree, variable: str, terms: list[Term], samples: Samples) -> _Fit | None:
+    """The least-squares fit; None for terms that cannot be enough."""
     evaluator = samples.evaluator(variable)
     with np.errstate(all="ignore"):
         value, _ = evaluator.dual(integrand)
@@ -103,25 +121,39 @@ def _supports(
         matrix, columns = fit.design(terms, evaluator, variable)
     matrix, columns = matrix[:, :MAX_COLUMNS], columns[:MAX_COLUMNS]
     if not columns:
-        return
+        return None
     scaled, right = fit.scale(matrix, target)
     if not np.isfinite(scaled).all():
-        return
+        return None
     left = fit.misfits(scaled, right)
     residual = float(np.linalg.norm(left))
     if residual > fit.TOLERANCE:
         # a few points at which rounding or a branch cut spoils the values
         good = left < 20 * np.median(left)
         if len(columns) + 8 <= good.sum() < left.size:
+            samples = replace(samples, points=samples.points[good])
             scaled, right = fit.scale(matrix[good], target[good])
             residual = float(np.linalg.norm(fit.misfits(scaled, right)))
     if residual > (fit.REJECT if len(columns) > MAX_EXACT / 2 else 100 * fit.REJECT):
+        return None
+    return _Fit(samples, columns, scaled, right, residual)
+
+
+def _supports(
+    integrand: Tree, variable: str, terms: list[Term], samples: Samples
+) -> Iterator[tuple[tuple[fit.Column, ...], Samples]]:
+    """Sets of unknowns that explain the integrand in floating point, small ones first.
+
+    Each with the points at which they do.
+    """
+    best = _fit(integrand, variable, terms, samples)
+    if best is None:
         return
-    for tolerance in (max(fit.TOLERANCE, 10 * residual), 3 * residual):
-        indices = fit.support(scaled, right, tolerance)
-        yield tuple(columns[i] for i in sorted(indices))
-    if len(columns) <= MAX_EXACT:
-        yield tuple(columns)
+    for tolerance in (max(fit.TOLERANCE, 10 * best.residual), 3 * best.residual):
+        indices = fit.support(best.matrix, best.target, tolerance)
+        yield tuple(best.columns[i] for i in sorted(indices)), best.samples
+    if len(best.columns) <= MAX_EXACT:
+        yield tuple(best.columns), best.samples
 
 
 def _solve(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Literal
 
-from service.integration.complete import complete, explains
+from service.integration.complete import complete, misfit
 from service.integration.slots import expand
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.ansatz import Term
@@ -31,7 +32,7 @@ def failed_step(
             pooled = [term for terms in expanded for term in terms]
             step: Step = "wrong form"
             for terms in [*expanded, pooled]:
-                if not explains(integrand, variable, terms):
+                if misfit(integrand, variable, terms) == math.inf:
                     continue
                 step = "completion failed"
                 if complete(integrand, variable, terms, deadline - time.monotonic()):

@@ -53,6 +53,31 @@ def coefficients(
         ctx.prec = saved
 
 
+def refuted(
+    integrand: Tree,
+    variable: str,
+    terms: list[Term],
+    columns: Sequence[Column],
+    samples: Samples,
+    deadline: float,
+) -> bool:
+    """Whether certainly no coefficients of ``columns`` give the integrand.
+
+    What fits in floating point need not fit: over a short stretch anything smooth is
+    nearly a polynomial. Far cheaper than to find out by exact algebra.
+    """
+    saved = ctx.prec
+    ctx.prec = _BITS
+    try:
+        values, rows = _interpolate(integrand, variable, terms, columns, samples, deadline)
+        totals = [sum((a * b for a, b in zip(r, values, strict=True)), acb(0)) for r in rows]
+        return any(total.is_finite() and not total.contains(1) for total in totals)
+    except (CannotEvaluate, ConversionError, ZeroDivisionError, ValueError):
+        return False
+    finally:
+        ctx.prec = saved
+
+
 def _solve(
     integrand: Tree,
     variable: str,
@@ -62,13 +87,34 @@ def _solve(
     deadline: float,
 ) -> list[acb] | None:
     """Coefficients from as many points as columns, confirmed at three more."""
+    values, rows = _interpolate(integrand, variable, terms, columns, samples, deadline)
+    for row in rows:
+        if not sum((a * b for a, b in zip(row, values, strict=True)), acb(0)).contains(1):
+            return None
+    return values
+
+
+def _interpolate(
+    integrand: Tree,
+    variable: str,
+    terms: list[Term],
+    columns: Sequence[Column],
+    samples: Samples,
+    deadline: float,
+) -> tuple[list[acb], list[list[acb]]]:
+    """Coefficients from as many points as columns, and rows of the system at three more.
+
+    Raises ``ValueError`` after the deadline, ``ZeroDivisionError`` for dependent columns.
+    """
     size = len(columns)
     rows: list[list[acb]] = []
     right: list[acb] = []
+    parameters = {name: acb(value) for name, value in samples.parameters.items()}
     for point in samples.points[: size + 3]:
         if time.monotonic() > deadline:
-            return None
-        evaluator = Evaluator(BallField(), {variable: acb(complex(point))}, variable)
+            raise ValueError("out of time")
+        at = {**parameters, variable: acb(complex(point))}
+        evaluator = Evaluator(BallField(), at, variable)
         x = evaluator.values[variable]
         target = evaluator.dual(integrand)[0]
         row = []
@@ -80,11 +126,7 @@ def _solve(
         right.append(acb(1))
     matrix = acb_mat(size, size, [entry for row in rows[:size] for entry in row])
     solution = matrix.solve(acb_mat(size, 1, right[:size]))
-    values = [solution[i, 0] for i in range(size)]
-    for row in rows[size:]:
-        if not sum((a * b for a, b in zip(row, values, strict=True)), acb(0)).contains(1):
-            return None
-    return values
+    return [solution[i, 0] for i in range(size)], rows[size:]
 
 
 def _constants(trees: list[Tree]) -> list[sympy.Expr]:

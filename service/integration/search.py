@@ -23,6 +23,8 @@ from service.verification.timing import OutOfTime, time_limit
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree
 
+#: Part of the time left that one hypothesis may use up.
+ONE_SHARE = 0.5
 #: Most seconds for each special case of the parameters.
 CASE_S = 2.0
 
@@ -57,7 +59,14 @@ def solve_from_hypotheses(
         tried += 1
         terms = expand(hypothesis, integrand, variable)
         pooled += terms
-        found = _finish(integrand, variable, terms, deadline, real)
+        # one that takes long must leave time for the next
+        share = (deadline - time.monotonic()) * ONE_SHARE
+        try:
+            with time_limit(share):
+                rest = time.monotonic() + share
+                found = _finish(integrand, variable, terms, rest, real)
+        except OutOfTime:
+            continue
         if found is not None:
             return Outcome(found, tried)
     if pool and tried > 1 and time.monotonic() < deadline:
