@@ -21,6 +21,7 @@ from service.integration.quadrature import (
     number,
     oscillating_tail,
     quadrature,
+    tail_of_oscillation,
 )
 from service.integration.search import solve_by_rules, solve_by_sympy
 from service.integration.singular import breakpoints, guards, narrow_peaks, order_at, vanishes_at
@@ -145,15 +146,13 @@ def _solve(
         return _divergent(f, x, a, b, seen, parts)
     numeric = _quadrature(integrand, f, x, a, b, seen, deadline)
     exact = _by_antiderivatives(x, parts) if parts is not None else None
+    certain = parts is not None and all(part.proved for part in parts)
     if seen.unsettled:
-        if exact in (S.Infinity, S.NegativeInfinity):
-            return _infinite(exact)
-        if exact is None and (numeric is None or numeric.digits < 6):
-            return Definite(None, method="convergence could not be decided")
-    if numeric is None or numeric.digits < 6:
+        return _unsettled(exact, numeric, convergence, certain)
+    # a value with a proof needs less of a second opinion than one without
+    if numeric is None or numeric.digits < (4 if exact is not None else 6):
         return Definite(convergence, method="quadrature did not settle")
     if exact is not None and _same(exact, numeric):
-        certain = parts is not None and all(part.proved for part in parts)
         return _answer(
             exact,
             numeric,
@@ -183,6 +182,32 @@ def _solve(
         number=numeric.value,
         error=float(numeric.error),
         method="quadrature",
+    )
+
+
+def _unsettled(
+    exact: sympy.Expr | None,
+    numeric: Quadrature | None,
+    convergence: Convergence,
+    certain: bool,
+) -> Definite:
+    """Where convergence is too slow for quadrature, only a proof decides."""
+    if exact in (S.Infinity, S.NegativeInfinity):
+        return _infinite(exact)
+    if exact is None or numeric is None or not certain:
+        return Definite(None, method="convergence could not be decided")
+    if abs(number(exact) - numeric.value) > 1e-2 * (1 + abs(numeric.value)):
+        return Definite(None, method="quadrature does not confirm the antiderivative")
+    tree = from_sympy(neat(exact))
+    return Definite(
+        convergence,
+        tree,
+        digits(number(exact)),
+        status="proved",
+        method="proved antiderivative, one-sided limits between its breakpoints; "
+        "the integral converges too slowly for quadrature to confirm more than two digits",
+        source="antiderivative",
+        functions=named_functions(tree),
     )
 
 
@@ -251,23 +276,27 @@ def behaviour(integrand: Tree, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) ->
         infinite = point in (S.Infinity, S.NegativeInfinity)
         if not infinite and not _suspect(integrand, x, point):
             continue
+        if infinite and _oscillates(integrand, x):
+            tail = _tail(integrand, x, point)
+            if tail is None:
+                unsettled = True
+            elif tail:
+                divergent.append((point, side, 0 if tail == 2 else tail))
+            continue
         order = order_at(integrand, x.name, point, side)
         if order is None:
             unsettled = True
         elif infinite:
             if order >= -1 + 1e-9:
-                if _oscillates(integrand, x):
-                    unsettled = True
-                else:
-                    divergent.append((point, side, _sign_near(integrand, x, point, side)))
-            elif order > -1.15:
+                divergent.append((point, side, _sign_near(integrand, x, point, side)))
+            elif order > -1.2:
                 unsettled = True
         else:
             if order < -1e-9:
                 bounded = False
             if order <= -1 + 1e-7:
                 divergent.append((point, side, _sign_near(integrand, x, point, side)))
-            elif order < -0.98:
+            elif order < -0.8:
                 unsettled = True
     return Behaviour(points, divergent, bounded, unsettled)
 
@@ -275,6 +304,15 @@ def behaviour(integrand: Tree, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) ->
 def _suspect(integrand: Tree, x: sympy.Symbol, point: sympy.Expr) -> bool:
     at = float(sympy.N(point))
     return any(vanishes_at(g, x.name, at) for g in guards(integrand) if g.contains(x.name))
+
+
+def _tail(integrand: Tree, x: sympy.Symbol, point: sympy.Expr) -> int | None:
+    f = to_sympy(integrand)
+    frequency = _frequency(f, x)
+    if frequency is None:
+        return None
+    turned = integrand if point is S.Infinity else from_sympy(f.subs(x, -x))
+    return tail_of_oscillation(turned, x.name, frequency)
 
 
 def _oscillates(integrand: Tree, x: sympy.Symbol) -> bool:

@@ -7,6 +7,7 @@ there loses no digits to cancellation.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -266,6 +267,55 @@ def oscillating_tail(
             levin = mpmath.levin(method="levin", variant="u")
             results.append(levin.update(values[:count])[0])
         return Quadrature(+results[1], abs(results[1] - results[0]))
+
+
+#: Where the tail of an oscillating integrand is looked at, in periods.
+_FAR: Final = (10**4, 10**6)
+
+
+def tail_of_oscillation(tree: Tree, variable: str, angular_frequency: float) -> int | None:
+    """Whether the integral to oo of an integrand with a periodic factor converges.
+
+    0: it does, since the integrand tends to zero and its means over periods decay fast
+    enough. 1, -1: it diverges to ±oo, as the means do not. 2: it diverges without a
+    limit, as the integrand does not tend to zero. None: it could not be told.
+    """
+    f = integrand_function(tree, variable)
+    saved = ctx.prec
+    ctx.prec = 2 * _SUM_BITS
+    try:
+        half = arb.pi() / arb(angular_frequency)
+        sizes, means = [], []
+        for periods in _FAR:
+            middle = half * (2 * periods + 1)
+            values = [(f(acb(middle + half * x)), w) for x, w in _gauss(_GAUSS)]
+            sizes.append(max(float(abs(v).mid()) for v, _ in values))
+            mean = acb(0)
+            for value, weight in values:
+                mean += value * weight
+            means.append(mean)
+    except (CannotEvaluate, ValueError, OverflowError):
+        return None
+    finally:
+        ctx.prec = saved
+    if not all(0 <= size < float("inf") for size in sizes):
+        return None
+    if sizes[1] > 0.3 * sizes[0]:
+        return _sign(values, sizes[1]) or 2
+    first, second = (float(abs(m).mid()) for m in means)
+    if second <= 1e-40 * sizes[1]:
+        return 0
+    order = math.log(second / first) / math.log(_FAR[1] / _FAR[0]) if first else -math.inf
+    if order > -1 - 1e-6:
+        return 1 if means[1].real > 0 else -1
+    return 0 if order < -1.1 else None
+
+
+def _sign(values: list[tuple[acb, arb]], size: float) -> int:
+    """The sign that all values have, 0 if they have both."""
+    low = min(float(v.real.mid()) for v, _ in values)
+    high = max(float(v.real.mid()) for v, _ in values)
+    return 1 if low > -1e-12 * size else -1 if high < 1e-12 * size else 0
 
 
 def as_mpmath(value: acb, digits: int = DIGITS + 8) -> Any:

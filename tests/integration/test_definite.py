@@ -152,3 +152,29 @@ def test_complex_values() -> None:
     assert abs(complex(to_sympy(found.tree)) - complex(wanted)) < 1e-12
     assert found.value is not None
     assert found.value.endswith("*I")
+
+
+@pytest.mark.parametrize(
+    ("integrand", "convergence", "answer"),
+    [
+        ("cos(x)", "divergent", None),
+        ("x*sin(x)", "divergent", None),
+        ("sin(x)**2/x**2", "improper", "pi/2"),
+        ("sin(x)**2", "divergent", "oo"),
+        ("exp(-x)*sin(x)", "improper", "1/2"),
+    ],
+)
+def test_oscillation_is_not_mistaken_for_convergence(
+    integrand: str, convergence: str, answer: str | None
+) -> None:
+    """A series of periods may be summable although the integral has no limit."""
+    found = integral(integrand, "0", "oo")
+    assert found.convergence == convergence
+    assert (found.tree and to_text(found.tree)) == answer
+
+
+def test_slow_convergence_is_decided_by_proof() -> None:
+    """1/(x*log(x)**2) converges, 1/(x*log(x)) does not, and quadrature cannot tell."""
+    found = integral("1/(x*log(x)**2)", "2", "oo")
+    assert (found.status, found.tree and to_text(found.tree)) == ("proved", "1/log(2)")
+    assert integral("1/(x*log(x))", "2", "oo").convergence == "divergent"

@@ -18,10 +18,13 @@ from service.verification.convert import to_sympy
 from tokenizer.heads import ELEMENTARY
 from tokenizer.parse import parse
 
+#: Heads that are real elsewhere.
+ELSEWHERE = ("sqrt", "acoth", "acosh", "asec", "acsc")
 #: Formulas with each elementary head and the named non-elementary ones.
 FORMULAS = [
-    *(f"{head}(x/2 + 1/5)" for head in ELEMENTARY if head not in ("sqrt", "acoth", "acosh")),
-    "sqrt(x)", "acoth(x + 2)", "acosh(x + 2)", "x**(2/3)", "x**-3", "2**x", "x**x", "(x + 1)/x",
+    *(f"{head}(x/2 + 1/5)" for head in ELEMENTARY if head not in ELSEWHERE),
+    "sqrt(x)", "acoth(x + 2)", "acosh(x + 2)", "asec(x + 2)", "acsc(x + 2)",
+    "x**(2/3)", "x**-3", "2**x", "x**x", "(x + 1)/x",
     "erfc(x)", "erfi(x)", "Ei(x)", "Si(x)", "Ci(x)", "Shi(x)", "Chi(x)", "li(x + 2)",
     "fresnels(x)", "fresnelc(x)", "polylog(2, x/3)", "gamma(x + 1)", "loggamma(x + 1)",
     "Max(x, 2*x)", "Min(x, 1/3)", "Heaviside(x)", "floor(x)",
