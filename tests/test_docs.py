@@ -35,16 +35,16 @@ def _slugs() -> Iterator[str]:
     for folder in ("service", "tokenizer"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
-                if not isinstance(node, ast.Call):
+                if isinstance(node, ast.Call):
+                    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                    given = node.args[:1] if name == "Problem" else []
+                    given += [k.value for k in node.keywords if k.arg == "code"]
+                elif isinstance(node, ast.arguments):
+                    pairs = zip(node.kwonlyargs, node.kw_defaults, strict=True)
+                    given = [value for arg, value in pairs if arg.arg == "code" and value]
+                else:
                     continue
-                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                if name == "Problem" and node.args and isinstance(node.args[0], ast.Constant):
-                    yield str(node.args[0].value)
-                if name == "ParseError":
-                    codes = [k.value for k in node.keywords if k.arg == "code"]
-                    if not codes:
-                        yield "syntax"
-                    yield from (str(c.value) for c in codes if isinstance(c, ast.Constant))
+                yield from (str(one.value) for one in given if isinstance(one, ast.Constant))
 
 
 def test_every_error_is_documented_and_no_other() -> None:
