@@ -19,6 +19,7 @@ from service.resources import open_resources
 from service.routes import batch, differentiate, integrate, page, parse, sample, steps, system
 from service.routes.admission import admit
 from service.settings import Settings
+from service.tracing import trace
 
 _DESCRIPTION = """\
 Calculus with a certificate: Transformers answer, SymPy proves.
@@ -60,6 +61,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(system.router)
     app.include_router(page.router)
     problems.install(app)
+    if settings.tracing:
+        trace(app)
     # the last one added is the outermost
     app.add_middleware(RequestBody, limit=settings.body_bytes, timeout_s=settings.body_timeout_s)
     app.add_middleware(RequestLog, observe=metrics.observe_request)

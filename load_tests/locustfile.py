@@ -1,0 +1,152 @@
+"""What clients do, one class a scenario.
+
+    locust -f load_tests/locustfile.py --host http://127.0.0.1:8000 Single
+
+The mix of expressions is seeded with CALCERT_LOAD_SEED, 1 unless set; every user has
+a stream of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+from itertools import islice
+from typing import Any, ClassVar
+
+from locust import FastHttpUser, constant, constant_throughput, task
+
+from benchmarks.expressions import expressions
+
+_SEED = int(os.environ.get("CALCERT_LOAD_SEED", "1"))
+_USERS = itertools.count()
+_HOT = tuple(islice(expressions(_SEED - 1), 50))
+
+
+class _User(FastHttpUser):
+    """Asks and looks at the answer: a right status with a wrong body is a failure."""
+
+    abstract = True
+    connection_timeout = 120
+    network_timeout = 120
+    #: Statuses that are no failure in this scenario, besides 200.
+    also_fine: ClassVar[frozenset[int]] = frozenset()
+
+    def on_start(self) -> None:
+        number = next(_USERS)
+        self.cold = expressions(_SEED + 1000 * (number + 1))
+        self.rng = random.Random(_SEED + number)
+
+    def ask(self, address: str, body: dict[str, Any], name: str | None = None) -> None:
+        with self.client.post(
+            address, json=body, name=name or address, catch_response=True
+        ) as answer:
+            if answer.status_code in self.also_fine:
+                # a row of its own, so that the accepted ones keep their percentiles
+                answer.request_meta["name"] = f"{name or address} {answer.status_code}"
+                answer.success()
+                if answer.status_code == 429 and "Retry-After" not in (answer.headers or {}):
+                    answer.failure("429 without Retry-After")
+            elif answer.status_code != 200:
+                answer.failure(f"{answer.status_code}")
+            elif not sound(answer.json()):
+                answer.failure("an answer without verification")
+
+
+def sound(answer: dict[str, Any]) -> bool:
+    """Whether every answer in it is verified, or says that there is none."""
+    if "items" in answer:
+        return all(item["status"] == 200 and sound(item["result"]) for item in answer["items"])
+    if answer["status"] == "unsolved":
+        return answer["verification"] is None
+    return answer["verification"]["status"] in {"proved", "numeric"}
+
+
+class Single(_User):
+    """One derivative after the other, no two alike."""
+
+    wait_time = constant(0)
+
+    @task
+    def differentiate(self) -> None:
+        self.ask("/differentiate", {"expression": next(self.cold)})
+
+
+class Batch(_User):
+    """Sixteen derivatives in a request."""
+
+    wait_time = constant(0)
+
+    @task
+    def differentiate(self) -> None:
+        items = [{"expression": text} for text in islice(self.cold, 16)]
+        self.ask("/differentiate/batch", {"items": items})
+
+
+class Mixed(_User):
+    """Nine in ten questions are ones that many ask; all three tasks."""
+
+    wait_time = constant(0)
+
+    @task(9)
+    def hot(self) -> None:
+        self.ask("/differentiate", {"expression": self.rng.choice(_HOT)}, "/differentiate hot")
+
+    @task(1)
+    def cold_question(self) -> None:
+        self.ask("/differentiate", {"expression": next(self.cold)}, "/differentiate cold")
+
+    @task(1)
+    def integrate(self) -> None:
+        k = self.rng.randint(1, 9)
+        self.ask("/integrate", {"expression": f"x*exp({k}*x)"})
+
+    @task(1)
+    def heat(self) -> None:
+        k = self.rng.randint(1, 9)
+        body = {"initial_condition": f"sin({k}*pi*x)", "times": [0.01], "points": 33}
+        self.ask("/pde/heat", body)
+
+
+class Cached(_User):
+    """100 requests/s of questions that are known, from 20 users."""
+
+    wait_time = constant_throughput(5)
+
+    @task
+    def hot(self) -> None:
+        self.ask("/differentiate", {"expression": self.rng.choice(_HOT)})
+
+
+class Overload(_User):
+    """More than the service can do; a refused client comes back at once."""
+
+    wait_time = constant(0.1)
+    also_fine = frozenset({429})
+
+    @task
+    def differentiate(self) -> None:
+        self.ask("/differentiate", {"expression": next(self.cold)})
+
+
+class Slow(_User):
+    """Clients that take a second to read what others read at once."""
+
+    wait_time = constant(0)
+
+    @task
+    def differentiate(self) -> None:
+        items = [{"expression": text} for text in islice(self.cold, 4)]
+        headers = {"Accept": "application/x-ndjson"}
+        with self.client.post(
+            "/differentiate/batch",
+            json={"items": items},
+            headers=headers,
+            stream=True,
+            catch_response=True,
+        ) as answer:
+            while answer._response.read(64):
+                time.sleep(0.02)
+            if answer.status_code != 200:
+                answer.failure(f"{answer.status_code}")

@@ -1,0 +1,27 @@
+"""OpenTelemetry traces, with the extra `otel`; where to is OTEL_EXPORTER_OTLP_ENDPOINT's matter."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+
+def trace(app: FastAPI) -> None:
+    """Send one span a request. Raises ``RuntimeError`` when the extra is not installed."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+            OTLPSpanExporter,  # an extra
+        )
+        from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor  # noqa: PLC0415
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise RuntimeError(
+            f"CALCERT_TRACING is on, and the package {error.name} is missing: "
+            "pip install 'calcert[otel]'"
+        ) from None
+    provider = TracerProvider(resource=Resource.create({"service.name": "calcert"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    FastAPIInstrumentor.instrument_app(
+        app, tracer_provider=provider, excluded_urls="health/.*,metrics"
+    )
