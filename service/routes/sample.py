@@ -23,7 +23,8 @@ POINTS: Final = 2001
 #: Values are shown, not computed with; this many digits are enough for any screen.
 DIGITS: Final = 9
 
-Number = float | int
+#: Finite as a double, whatever is done with two of them.
+Number = Annotated[float | int, Field(ge=-1e300, le=1e300)]
 
 
 class SampleRequest(Request):

@@ -105,6 +105,8 @@ async def post_steps(request: StepsRequest, resources: ResourcesOf) -> StepsAnsw
         raise _no_steps(str(error)) from None
     except NoAnswer as error:
         raise _no_steps(str(error)) from None
+    except RecursionError:  # a derivative is deeper than what it is of
+        raise _no_steps("the derivative is nested too deeply to be written out") from None
 
 
 def _no_steps(reason: str) -> Problem:

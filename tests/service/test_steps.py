@@ -153,9 +153,23 @@ def test_sample_gives_values_where_there_are_any(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"lower": 1, "upper": 0}, {"lower": -1e308, "upper": 1e308}, {"points": 10**9}]
+    "fields",
+    [
+        {"lower": 1, "upper": 0},
+        {"lower": -1e308, "upper": 1e308},
+        {"lower": -(10**400)},
+        {"points": 10**9},
+        {"parameters": {"a": 10**400}},
+    ],
 )
-def test_sample_is_bounded(client: httpx.Client, fields: dict[str, float]) -> None:
+def test_sample_is_bounded(client: httpx.Client, fields: dict[str, Any]) -> None:
     """An empty or infinite interval and too many points are refused."""
     body = {"expressions": ["x"], "variable": "x", "lower": 0, "upper": 1, **fields}
     assert client.post("/sample", json=body).status_code == 422
+
+
+def test_a_derivative_too_deep_to_write_out_is_a_problem(client: httpx.Client) -> None:
+    """The deepest input is answered with steps or refused in words, never with a crash."""
+    for expression in ("x" + "^x" * 60, "sin(" * 60 + "x" + ")" * 60, "(" * 40 + "x" + ")^x" * 40):
+        body = {"task": "differentiate", "expression": expression, "timeout_s": 10}
+        assert client.post("/steps", json=body).status_code in (200, 422)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,8 +16,9 @@ from tests.service.http_server import Serving
 
 
 @pytest.fixture
-def client(service: Serving) -> httpx.Client:
-    return httpx.Client(base_url=service.url, timeout=60)
+def client(service: Serving) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client
 
 
 def assets(client: httpx.Client) -> list[str]:

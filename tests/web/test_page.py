@@ -88,7 +88,7 @@ def test_an_answer_says_what_it_is_worth(page: Page) -> None:
 def test_what_is_copied_works_elsewhere(page: Page) -> None:
     """The SymPy program runs, and the curl command gives the same answer again."""
     page.get_by_label("Function").fill("a t^2 sin(t)")
-    page.get_by_label("Variable").fill("t")
+    page.locator("#panel-differentiate").get_by_label("Variable").fill("t")
     page.get_by_role("button", name="Differentiate", exact=True).click()
     answer(page, "differentiate")
     program = clipboard(page, "SymPy")
