@@ -18,7 +18,6 @@ terms has (least squares). What is pure luck of rounding would pass in both.
 from __future__ import annotations
 
 import argparse
-import cmath
 import json
 import random
 from collections.abc import Sequence
@@ -38,7 +37,7 @@ from models.integrate import excluded
 from models.integrate.data import LONGEST_SOURCE, LONGEST_TARGET
 from models.integrate.families import backward
 from models.integrate.problem import Unlabelled, label, spell
-from models.numeric import is_finite, value
+from models.numeric import is_finite
 from models.training import Run, train
 from models.transformer import Transformer
 from tokenizer import vocabulary as v
@@ -102,7 +101,7 @@ WAYS = (
 
 
 def pairs(
-    seed: int, count: int, measured: frozenset[Tree], *, held_out: bool = False
+    seed: int, count: int, measured: excluded.Measured, *, held_out: bool = False
 ) -> list[Pair]:
     """Questions that every way can label, without parameters or large numbers."""
     rng = random.Random(seed)  # noqa: S311 - reproducible data, no secret
@@ -122,7 +121,7 @@ def pairs(
                 continue
             if max(lengths) > LONGEST_TARGET or not is_finite(pair.integrand, rng):
                 continue
-            if excluded.canonical(pair.integrand) in measured:
+            if pair.integrand in measured:
                 continue
             found.append(pair)
             bar.update()
@@ -162,28 +161,33 @@ def spans(terms: Sequence[Term], integrand: Tree) -> bool:
 def _points(integrand: Tree, count: int) -> list[tuple[complex, complex]]:
     """(x, value) at random complex points near the positive axis."""
     rng = random.Random(3)  # noqa: S311 - reproducible points, no secret
-    found = []
-    for _ in range(3 * count):
-        at = complex(rng.uniform(0.3, 1.9), rng.uniform(0.05, 0.5))
-        try:
-            wanted = value(integrand, {"x": at})
-        except (ArithmeticError, ValueError):
-            continue
-        if cmath.isfinite(wanted) and 1e-12 < abs(wanted) < 1e12 and len(found) < count:
-            found.append((at, wanted))
-    return found
+    drawn = [complex(rng.uniform(0.3, 1.9), rng.uniform(0.05, 0.5)) for _ in range(3 * count)]
+    values = _values(backward.to_symengine(integrand), drawn)
+    if values is None:
+        return []
+    size = np.abs(values)
+    usable = np.isfinite(values) & (size > 1e-12) & (size < 1e12)
+    found = [(at, complex(w)) for at, w, ok in zip(drawn, values, usable, strict=True) if ok]
+    return found[:count]
 
 
 def _slopes(tree: Tree, points: Sequence[tuple[complex, complex]]) -> Any:
     """Derivatives of ``tree`` at ``points``; None where there are none."""
     try:
-        x = symengine.Symbol("x")
-        slope = symengine.diff(backward.to_symengine(tree), x)
-        evaluate = symengine.Lambdify([x], [slope], real=False)
-        column = np.array([complex(evaluate([at])[0]) for at, _ in points])
+        slope = symengine.diff(backward.to_symengine(tree), symengine.Symbol("x"))
     except (ArithmeticError, RuntimeError, ValueError, TypeError, AttributeError):
         return None
-    return column if np.isfinite(column).all() and np.any(column) else None
+    column = _values(slope, [at for at, _ in points])
+    return column if column is not None and np.isfinite(column).all() and column.any() else None
+
+
+def _values(expression: Any, points: Sequence[complex]) -> Any:
+    """The values at ``points``; None where SymEngine has none."""
+    try:
+        evaluate = symengine.Lambdify([symengine.Symbol("x")], [expression], real=False)
+        return np.array([complex(evaluate([at])[0]) for at in points])
+    except (ArithmeticError, RuntimeError, ValueError, TypeError, AttributeError):
+        return None
 
 
 @torch.no_grad()

@@ -47,7 +47,7 @@ def differentiate_command(
 @evaluate_app.command("integrate")
 def integrate_command(
     sets: Annotated[
-        list[str] | None, typer.Option("--sets", help="Names of sets, or `cases`; default all.")
+        list[str] | None, typer.Option("--sets", help="Names of sets; default all.")
     ] = None,
     fraction: Annotated[float, typer.Option(help="Share of each set, for a quick look.")] = 1.0,
     timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,

@@ -29,7 +29,7 @@ from service.resources import Resources, open_resources
 from service.settings import Settings
 from service.solvers.answer import NoAnswer
 from service.solvers.hypotheses import MODEL, hypotheses
-from service.solvers.integrate import ALL_PARTS, MODEL_SHARE, SearchParts, integrate
+from service.solvers.integrate import ALL_PARTS, FIRST_BEAM, MODEL_SHARE, SearchParts, integrate
 from service.solvers.integrate_schema import (
     IntegralSolved,
     IntegralUnsolved,
@@ -336,7 +336,7 @@ async def run(plan: Plan, settings: Settings, bar: Progress) -> tuple[list[Recor
         "fraction": plan.fraction,
         "rival_share": plan.rival_share,
         "at_once": plan.at_once,
-        "beam": settings.beam,
+        "beam": max(FIRST_BEAM, settings.beam),
     }
     return records, measured
 

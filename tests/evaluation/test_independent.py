@@ -1,0 +1,41 @@
+"""The judge that every verified answer of an evaluation has to pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.evaluation.independent import check_antiderivative, check_definite
+
+
+@pytest.mark.parametrize(
+    ("integrand", "answer"),
+    [
+        ("1/x", "log(Abs(x))"),
+        ("exp(-x**2)", "sqrt(pi)*erf(x)/2"),
+        ("x**n", "x**(n + 1)/(n + 1)"),
+        ("sqrt(1 - x**2)", "x*sqrt(1 - x**2)/2 + asin(x)/2"),
+    ],
+)
+def test_right_answers_are_right(integrand: str, answer: str) -> None:
+    """Real stretches only, parameters included."""
+    assert check_antiderivative(integrand, answer, "x") == "right"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "answer"),
+    [
+        ("1/x", "log(2*x)/2"),
+        ("cos(x)", "sin(x) + x/10**15"),
+        ("sqrt(x**2)", "x**2/2"),
+        ("1/(2 + cos(x))", "2*atan(tan(x/2)/sqrt(3))"),
+    ],
+)
+def test_wrong_answers_are_wrong(integrand: str, answer: str) -> None:
+    """A factor, a trace of another term, a sign on half of the axis."""
+    assert check_antiderivative(integrand, answer, "x") == "wrong"
+
+
+@pytest.mark.parametrize(("answer", "verdict"), [("2/5", "right"), ("3/5", "wrong")])
+def test_definite_integrals_are_compared_with_quadrature(answer: str, verdict: str) -> None:
+    """By value, whatever the antiderivative was."""
+    assert check_definite("x*sqrt(2*x + 3)", "x", "-1", "1", answer) == verdict
