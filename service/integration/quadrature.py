@@ -55,12 +55,17 @@ class Quadrature:
 
 
 def integrand_function(tree: Tree, variable: str) -> Function:
-    """``tree`` at a ball, at the working precision; zero where it has no value."""
+    """``tree`` at a ball, at the working precision; zero where it has no value.
+
+    Raises :class:`CannotEvaluate` for a head without a rule, which has values unknown here.
+    """
     compiled = value_function(tree, variable)
 
     def value(point: acb) -> acb:
         try:
             result = compiled(point)
+        except CannotEvaluate:
+            raise
         except (ZeroDivisionError, ValueError, OverflowError):
             return acb(0)
         return result if result.is_finite() else acb(0)
