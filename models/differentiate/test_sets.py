@@ -15,9 +15,12 @@ from models.differentiate.data import LONGEST_SOURCE
 from models.differentiate.rules import Labeller
 from models.differentiate.textbook import textbook
 from models.held_out import digest, is_held_out
-from models.numeric import is_finite
+from models.numeric import is_finite, value
 from models.random_trees import Alphabet, RandomTrees
 from tokenizer.codec import decode, encode
+from tokenizer.errors import ParseError
+from tokenizer.parse import parse
+from tokenizer.render import to_text
 from tokenizer.tree import Tree, call, integer, symbol
 
 SPLIT = Path(__file__).with_name("test_split.txt")
@@ -37,9 +40,25 @@ def held_out(
             continue
         # sqrt(x - x) has a value and no derivative
         derivative = decode(Labeller(source).label(), source)
-        if tree.contains("x") and is_finite(tree, rng) and is_finite(derivative, rng):
+        has_values = is_finite(tree, rng) and is_finite(derivative, rng)
+        if tree.contains("x") and has_values and is_real(tree) and is_within_limits(tree):
             seen[digest(ids)] = tree
     return list(seen.values())
+
+
+def is_real(tree: Tree) -> bool:
+    """Whether the constants in it are real: not ``acos(4)``, not ``log(-2)``."""
+    if not tree.symbols():
+        return abs(value(tree, {}).imag) < 1e-9
+    return all(is_real(arg) for arg in tree.args)
+
+
+def is_within_limits(tree: Tree) -> bool:
+    """Whether the service's parser takes it."""
+    try:
+        return parse(to_text(tree), variables=tree.symbols()) == tree
+    except ParseError:
+        return False
 
 
 def textbook_set(count: int = 1000) -> list[Tree]:
