@@ -56,7 +56,7 @@ MODEL_SHARE: Final = 0.6
 #: Part of the time of a definite integral that the search for an antiderivative may use.
 ANTIDERIVATIVE_SHARE: Final = 0.5
 #: Seconds that the guessed ansätze may take.
-RULES_S: Final = 2.0
+RULES_S: Final = 6.0
 
 #: Heads that split an integrand into cases; a definite integral takes them piece by piece.
 CASES: Final = frozenset(

@@ -117,3 +117,15 @@ def test_what_has_no_closed_form_has_no_answer() -> None:
 def test_the_independent_check_finds_wrong_answers(integrand: str, wrong: str) -> None:
     """The judge of the answers above is not blind."""
     assert check_antiderivative(integrand, wrong, "x") == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "polynomial"),
+    [("1/(1 + x**8)", "1 + x**8"), ("(1 - x**4)/(1 - 4*x**4 + x**8)", "1 - 4*x**4 + x**8")],
+)
+def test_factors_of_eighth_degree_split_over_radicals(integrand: str, polynomial: str) -> None:
+    """The model copies the polynomial; its real factors are found here."""
+    hypothesis = [Term(parse(f"log({polynomial})"))]
+    outcome = solve_from_hypotheses(parse(integrand), "x", [hypothesis], False, True, LIMIT)
+    assert outcome.found is not None
+    assert check_antiderivative(integrand, to_text(outcome.found.tree), "x") == "right"
