@@ -13,7 +13,7 @@ from service.settings import Settings
 from tests.service.http_server import Serving, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -34,15 +34,28 @@ def service() -> Iterator[Serving]:
         yield running
 
 
+def find_chromium(playwright: Playwright) -> str | None:
+    """The system's Chromium, else the one that Playwright downloaded."""
+    for name in NAMES:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    own = playwright.chromium.executable_path
+    return own if Path(own).is_file() else None
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     sync_api = pytest.importorskip(
         "playwright.sync_api", reason="the page is tested with the Python package playwright"
     )
-    chromium = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if chromium is None:
-        pytest.skip("the page is tested in Chromium; there is none here (apt install chromium)")
     with sync_api.sync_playwright() as playwright:
+        chromium = find_chromium(playwright)
+        if chromium is None:
+            pytest.skip(
+                "the page is tested in Chromium; there is none here "
+                "(apt install chromium, or playwright install chromium)"
+            )
         running = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         yield running
         running.close()
