@@ -154,8 +154,8 @@ class Examiner:
             record.model = True
             record.answer = served.answer.text if served.answer else None
             record.status = served.verification.status
-            record.rounds, record.hypotheses = served.search.rounds, served.search.hypotheses
         if served is not None:
+            record.rounds, record.hypotheses = served.search.rounds, served.search.hypotheses
             record.model_s = served.timing_ms.total / 1000
         await self._first_rounds(question.integrand, record)
         if record.model and record.model_s < MODEL_SHARE * self.limit_s:

@@ -1,7 +1,7 @@
 """Primitives of p(u)/q(u): the logarithms and arctangents that a factor q brings.
 
 Gradshteyn & Ryzhik 2.10–2.14: q irreducible over Q, of degree 1 or 2, a biquadratic or
-palindromic quartic, u**3 - c, u**6 - c.
+palindromic quartic, u**3 - c, u**6 - c, u**8 + b*u**4 + c.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def factor_primitives(q: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
             a, *middle, d = polynomial.all_coeffs()
             if not any(middle) and (d / a).is_Rational:
                 yield from _sixth(d / a, u)
+        case 8:
+            yield from _eighth(polynomial, u)
 
 
 def _quadratic(
@@ -62,27 +64,47 @@ def _over_field(
 def _quartic(polynomial: sympy.Poly, u: sympy.Symbol) -> Iterator[sympy.Expr]:
     a, b, c, d, e = polynomial.all_coeffs()
     if b == 0 and d == 0:
-        B, C = c / a, e / a
-        disc = B * B - 4 * C
-        if disc.is_positive:
-            s = square_root(disc)
-            for sign in (1, -1):
-                yield from _over_field(S.One, S.Zero, (B + sign * s) / 2, u)
-        if C.is_positive and (disc.is_negative or square_root(C).is_Rational):
-            r = square_root(C)
-            m = 2 * r - B
-            if m.is_positive:
-                s = sympy.sqrtdenest(square_root(m))
-                yield from _over_field(S.One, s, r, u)
-                yield from _over_field(S.One, -s, r, u)
-        elif disc.is_negative is False and C.is_positive is None:
-            return
+        yield from _biquadratic(c / a, e / a, u)
     elif a == e and b == d:
         # palindromic: u + 1/u obeys a quadratic equation
         disc = b * b - 4 * a * (c - 2 * a)
         if disc.is_positive:
             for sign in (1, -1):
                 yield from _over_field(S.One, (b + sign * square_root(disc)) / (2 * a), S.One, u)
+
+
+def _biquadratic(b: sympy.Expr, c: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """u**4 + b*u**2 + c in two factors, through u**2 or a middle term that cancels."""
+    disc = sympy.expand(b * b - 4 * c)
+    if disc.is_positive:
+        s = sympy.sqrtdenest(square_root(disc))
+        for sign in (1, -1):
+            yield from _over_field(S.One, S.Zero, (b + sign * s) / 2, u)
+    if c.is_positive and (disc.is_negative or square_root(c).is_Rational):
+        r = square_root(c)
+        m = 2 * r - b
+        if m.is_positive:
+            s = sympy.sqrtdenest(square_root(m))
+            yield from _over_field(S.One, s, r, u)
+            yield from _over_field(S.One, -s, r, u)
+
+
+def _eighth(polynomial: sympy.Poly, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """u**8 + b*u**4 + c: two biquadratic quartics."""
+    a, *middle, c = polynomial.all_coeffs()
+    b = middle.pop(3)
+    if any(middle):
+        return
+    b, c = b / a, c / a
+    disc = b * b - 4 * c
+    if disc.is_positive:
+        for sign in (1, -1):
+            yield from _biquadratic(S.Zero, (b + sign * sympy.sqrt(disc)) / 2, u)
+    elif disc.is_negative:
+        r = sympy.sqrt(c)
+        m = sympy.sqrt(2 * r - b)
+        yield from _biquadratic(m, r, u)
+        yield from _biquadratic(-m, r, u)
 
 
 def _sixth(c: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
