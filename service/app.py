@@ -37,7 +37,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        serving = asyncio.create_task(_serve(app, settings, metrics, stop))
+        opened = asyncio.Event()
+        serving = asyncio.create_task(_serve(app, settings, metrics, opened, stop))
+        if settings.processes > 1:
+            await opened.wait()  # until then the processes that are ready take all connections
         yield
         stop.set()
         if app.state.resources is None:
@@ -69,14 +72,22 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
-async def _serve(app: FastAPI, settings: Settings, metrics: Metrics, stop: asyncio.Event) -> None:
+async def _serve(
+    app: FastAPI,
+    settings: Settings,
+    metrics: Metrics,
+    opened: asyncio.Event,
+    stop: asyncio.Event,
+) -> None:
     """Open what the application owns, keep it until ``stop``, close it."""
     try:
         async with open_resources(settings, metrics) as resources:
             app.state.resources = resources
+            opened.set()
             _log.info("ready")
             await stop.wait()
             app.state.resources = None
     except Exception as error:
         _log.critical("the service could not be started", exc_info=error)
         FAILED.set()
+        opened.set()

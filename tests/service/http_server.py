@@ -29,6 +29,7 @@ class Serving:
 def serving(settings: Settings) -> Iterator[Serving]:
     """Serve ``create_app(settings)`` from a thread."""
     port = free_port()
+    FAILED.clear()  # of another service in this process
     app = create_app(settings)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
