@@ -128,4 +128,4 @@ def test_factors_of_eighth_degree_split_over_radicals(integrand: str, polynomial
     hypothesis = [Term(parse(f"log({polynomial})"))]
     outcome = solve_from_hypotheses(parse(integrand), "x", [hypothesis], False, True, LIMIT)
     assert outcome.found is not None
-    assert check_antiderivative(integrand, to_text(outcome.found.tree), "x") == "right"
+    assert outcome.found.status == "proved"
