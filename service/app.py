@@ -41,6 +41,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         serving = asyncio.create_task(_serve(app, settings, metrics, opened, stop))
         if settings.processes > 1:
             await opened.wait()  # until then the processes that are ready take all connections
+            if FAILED.is_set():
+                raise RuntimeError("the service could not be started")
         yield
         stop.set()
         if app.state.resources is None:
