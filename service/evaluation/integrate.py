@@ -194,7 +194,7 @@ class Examiner:
             return await self.resources.pool.run(
                 check_antiderivative, integrand, answer, VARIABLE, timeout_s=JUDGE_S
             )
-        except WorkerError:
+        except (WorkerError, ParseError):
             return "unknown"
 
     async def _first_rounds(self, integrand: str, record: Record) -> None:
