@@ -24,10 +24,22 @@ Contract = Literal["piecewise_linear", "cell_average"]
 
 ORDER = 16
 _NODES, _WEIGHTS = legendre.leggauss(ORDER)
-#: values at the Gauss nodes -> Legendre coefficients
-_TO_COEFFICIENTS = (
-    legendre.legvander(_NODES, ORDER - 1) * _WEIGHTS[:, None] * (np.arange(ORDER) + 0.5)
-).T
+
+
+def _inverse() -> Array:
+    """Values at the nodes -> Legendre coefficients, (ORDER, ORDER).
+
+    Gauss weights give it to a few rounding errors, Newton's iteration in extended
+    precision to one: they would add up where all polynomials are 1, at panel edges.
+    """
+    vander = legendre.legvander(_NODES.astype(np.longdouble), ORDER - 1)
+    inverse = (vander * _WEIGHTS[:, None] * (np.arange(ORDER) + 0.5)).T
+    for _ in range(2):
+        inverse = inverse @ (2 * np.eye(ORDER) - vander @ inverse)
+    return np.asarray(inverse, np.float64)
+
+
+_TO_COEFFICIENTS = _inverse()
 _HALVINGS = 48
 _MOST_PANELS = 20_000
 
@@ -238,17 +250,23 @@ def from_function(
             where = float(left[local.argmax()])
             raise IrregularFunctionError(f"is infinite near x = {where:.6g}", where)
         tail = np.abs(coefficients[:, -3:]).max(axis=1)
-        noise = (tail <= 1e-13 * biggest) & (tail >= parent / 4)
+        # halving does not help where x itself is not known better
+        steepness = np.abs(np.diff(values) / np.diff(nodes)).max(axis=1)
+        rounding = 1e-13 * biggest + 2e-15 * right * steepness
+        noise = (tail <= rounding) & (tail >= parent / 4)
         narrow = (half < 1e-14) | (halving == _HALVINGS)
-        smooth = (tail <= 4e-15 * local) | noise | (tail < 1e-20 * biggest)
-        steep = narrow & ~smooth & (local > 1e3 * usual) & (halving > 9)
+        # what is left of rounding is no part of the function
+        noise_floor = 1.2e-16 * local[:, None] * (np.arange(ORDER) + 0.5)
+        coefficients[np.abs(coefficients) <= noise_floor] = 0
+        converged = (tail <= 4e-15 * local) | (tail < 1e-20 * biggest)
+        if converged.any():
+            usual = max(usual, float(local[converged].max()))
+        steep = (half < 1e-10) & ~converged & (local > 20 * usual)
         if steep.any():
             where = float(left[steep][0])
             raise IrregularFunctionError(f"is infinite near x = {where:.6g}", where)
-        good = smooth | narrow
+        good = converged | noise | narrow
         lost += float((tail * 2 * half)[good].sum())
-        if good.any():
-            usual = max(usual, float(local[good].max()))
         done.append((left[good], right[good], coefficients[good]))
         count += int(good.sum())
         left, right, tail = left[~good], right[~good], tail[~good]

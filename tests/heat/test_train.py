@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the train extra")
 
 from models.heat import grid_artifact, train_grid, train_kernel  # noqa: E402 - after the skip
+from models.heat.boundary import Boundary  # noqa: E402 - after the skip
+from models.heat.families import truth  # noqa: E402 - after the skip
 from models.heat.grid import GridConfig, GridModel  # noqa: E402 - after the skip
 from models.heat.kernel import KernelConfig, KernelModel  # noqa: E402 - after the skip
 
@@ -22,7 +24,7 @@ def test_a_new_kernel_model_knows_no_diffusion_and_learns_it(tmp_path: Path) -> 
     torch.manual_seed(5)
     before = KernelModel(KernelConfig()).double().learned()
     assert abs(before["decay_power"] - 2) > 0.5
-    training = train_kernel.KernelTraining(seed=5, batch=4, steps=250, refine=12, pool=8)
+    training = train_kernel.KernelTraining(seed=5, batch=4, steps=150, refine=12, pool=6)
     model = train_kernel.train(KernelConfig(), training, tmp_path, progress=False)
     found = model.learned()
     assert found["decay_power"] == pytest.approx(2, rel=1e-6)
@@ -56,12 +58,14 @@ def test_the_physics_residual_is_small_for_the_truth_and_large_for_noise() -> No
     u0 = train_grid.draw(rng, 8, 65, 0.0)
     tau = np.full(8, 0.05)
     exact = [
-        torch.from_numpy(train_grid.truth(u0, train_grid.Boundary.DIRICHLET, times)).float()
+        torch.from_numpy(truth(u0, Boundary.DIRICHLET, times)).float()
         for times in (tau, train_grid.STRETCH * tau)
     ]
     times = torch.from_numpy(tau).float()
     noise = [value + 0.01 * torch.randn_like(value) for value in exact]
-    small, large = (float(train_grid.residual(*pair, times)) for pair in (exact, noise))
+    small, large = (
+        float(train_grid.residual(early, late, times)) for early, late in (exact, noise)
+    )
     assert small < 1e-4
     assert large > 0.1
 
