@@ -9,6 +9,7 @@ proof. A definite integral is taken from the antiderivative and checked by quadr
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
@@ -441,13 +442,11 @@ async def _definite(
     by_pieces = any(node.head in CASES for node in integrand.preorder())
     if parametric or not by_pieces or request.engine == "model":
         give_up = time.monotonic() + ANTIDERIVATIVE_SHARE * watch.remaining_s
-        try:
+        # without one the value may be found in other ways, and in numbers at least
+        with contextlib.suppress(NoAnswer):
             antiderivative, source = await _antiderivative(
                 integrand, request, resources, watch, effort, give_up
             )
-        except NoAnswer:
-            if request.engine == "model" and request.engine not in resources.engine.models:
-                source = "model"
     fallback = request.engine != "model"
     stage = "verify" if antiderivative is not None else "fallback"
     with watch.stage(stage):
@@ -465,10 +464,8 @@ async def _definite(
         )
     if definite.status is None:
         raise Unverified(_reason(definite), definite)
-    if definite.source != "antiderivative" or by_pieces:
-        source = (
-            "sympy" if antiderivative is None or definite.source != "antiderivative" else source
-        )
+    if antiderivative is None or definite.source != "antiderivative":
+        source = "sympy"
     return Found(
         tree=definite.tree,
         source=source,
