@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,7 @@ def test_schemathesis_finds_nothing() -> None:
             ],
             capture_output=True,
             text=True,
+            cwd=Path(__file__).parents[2],
             check=False,
         )
     assert done.returncode == 0, done.stdout[-20_000:]
