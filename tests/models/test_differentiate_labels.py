@@ -78,7 +78,7 @@ def test_random_questions_differentiate_like_symengine() -> None:
             continue
         checked += 1
         try:
-            # at some points doubles lose all digits of sin(...)**(-131); a wrong label is wrong at all
+            # doubles lose all digits of sin(...)**(-131) at some points
             assert any(agree(tree, rng) for _ in range(4)), tree
         except (RuntimeError, OverflowError):
             continue  # the derivative has a pole or overflows at this point
