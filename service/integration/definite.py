@@ -24,7 +24,15 @@ from service.integration.quadrature import (
     tail_of_oscillation,
 )
 from service.integration.search import solve_by_rules, solve_by_sympy
-from service.integration.singular import breakpoints, guards, narrow_peaks, order_at, vanishes_at
+from service.integration.singular import (
+    breakpoints,
+    extrema,
+    guards,
+    narrow_peaks,
+    order_at,
+    oscillates_at,
+    vanishes_at,
+)
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree
@@ -92,7 +100,7 @@ def solve_definite(
     """The integral from ``lower`` to ``upper``, numbers or infinities.
 
     ``antiderivative`` is verified (``proved`` or only in numbers) or None; ``fallback``
-    allows SymPy's own methods.
+    allows other ways to one, and SymPy's own methods.
     """
     started = time.monotonic()
     deadline = started + deadline_s
@@ -141,14 +149,24 @@ def _solve(
         return Definite(None, method="too many singular points")
     improper = not seen.bounded or a is S.NegativeInfinity or b is S.Infinity
     convergence: Convergence = "improper" if improper else "proper"
-    parts = _antiderivatives(integrand, f, x, a, b, seen, antiderivative, proved, deadline)
+    parts = _antiderivatives(
+        integrand, f, x, a, b, seen, antiderivative, proved, fallback, deadline
+    )
     if seen.divergent:
         return _divergent(f, x, a, b, seen, parts)
     numeric = _quadrature(integrand, f, x, a, b, seen, deadline)
     exact = _by_antiderivatives(x, parts) if parts is not None else None
+    if exact is not None and exact.has(sympy.Float):
+        exact = None  # a break without a closed form
     certain = parts is not None and all(part.proved for part in parts)
     if seen.unsettled:
         return _unsettled(exact, numeric, convergence, certain)
+    if certain and parts is not None and all(not part.antiderivative.has(x) for part in parts):
+        # nothing for quadrature to see
+        return Definite(
+            convergence, from_sympy(S.Zero), "0.0", status="proved",
+            method="the integrand is zero on the interval", source="antiderivative",
+        )  # fmt: skip
     # a value with a proof needs less of a second opinion than one without
     if numeric is None or numeric.digits < (4 if exact is not None else 6):
         return Definite(convergence, method="quadrature did not settle")
@@ -163,9 +181,15 @@ def _solve(
             else "antiderivative agreed in numbers",
             "antiderivative",
         )
+    if exact is not None:
+        again = _quadrature(integrand, f, x, a, b, _divided(seen, a, b, parts or []), deadline)
+        if again is None or abs(again.value - numeric.value) > 1e-10 * (1 + abs(numeric.value)):
+            return Definite(None, method="quadrature does not confirm the antiderivative")
+        fallback = False
     if fallback and numeric.digits >= NUMERIC_DIGITS:
         value = recognise.closed_form(numeric.value, f, x)
-        if value is not None:
+        # digits that are all zero are no evidence without a reason for them
+        if value is not None and (value != 0 or _antisymmetric(f, x, a, b)):
             return _answer(
                 value, numeric, convergence, "numeric",
                 "integer relation found among its digits", "recognised",
@@ -185,6 +209,31 @@ def _solve(
     )
 
 
+def _divided(seen: Behaviour, a: sympy.Expr, b: sympy.Expr, parts: list[Part]) -> Behaviour:
+    """More breaks: those of the antiderivatives, and places that none of the others shares."""
+    low = a if a.is_finite else (b if b.is_finite else S.Zero) - 20
+    high = b if b.is_finite else (a if a.is_finite else S.Zero) + 20
+    more = [low + (high - low) * sympy.Rational(k, 11) for k in range(1, 11)]
+    more += [p for part in parts for p in part.points]
+    points = list(seen.points)
+    for point in more:
+        if all(abs(float(point) - float(p)) > 1e-9 * (1 + abs(float(p))) for p in points):
+            points.append(point)
+    return replace(seen, points=sorted(points, key=float))
+
+
+def _antisymmetric(f: sympy.Expr, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) -> bool:
+    """Whether ``f`` is odd about the middle of the interval."""
+    middle = S.Zero if (a, b) == (S.NegativeInfinity, S.Infinity) else a + b
+    if not middle.is_finite:
+        return False
+    try:
+        with time_limit(0.5):
+            return bool(sympy.simplify(f + f.subs(x, middle - x)) == 0)
+    except (OutOfTime, Exception):  # SymPy raises whatever it likes
+        return False
+
+
 def _unsettled(
     exact: sympy.Expr | None,
     numeric: Quadrature | None,
@@ -192,9 +241,10 @@ def _unsettled(
     certain: bool,
 ) -> Definite:
     """Where convergence is too slow for quadrature, only a proof decides."""
-    if exact in (S.Infinity, S.NegativeInfinity):
+    if exact in (S.Infinity, S.NegativeInfinity) and certain:
         return _infinite(exact)
-    if exact is None or numeric is None or not certain:
+    loose = exact is None or exact.is_finite is False or exact.has(sympy.AccumBounds)
+    if loose or exact is None or numeric is None or not certain:
         return Definite(None, method="convergence could not be decided")
     if abs(number(exact) - numeric.value) > 1e-2 * (1 + abs(numeric.value)):
         return Definite(None, method="quadrature does not confirm the antiderivative")
@@ -284,7 +334,10 @@ def behaviour(integrand: Tree, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) ->
                 divergent.append((point, side, 0 if tail == 2 else tail))
             continue
         order = order_at(integrand, x.name, point, side)
-        if order is None:
+        wild = not infinite and oscillates_at(integrand, x.name, point)
+        if order is None or (wild and order < -0.5):
+            # cancellation decides, which no order of growth tells of
+            bounded = bounded and infinite
             unsettled = True
         elif infinite:
             if order >= -1 + 1e-9:
@@ -357,9 +410,10 @@ def _antiderivatives(
     seen: Behaviour,
     antiderivative: Tree | None,
     proved: bool,
+    fallback: bool,
     deadline: float,
 ) -> list[Part] | None:
-    if not f.has(*CASES):
+    if not f.has(*CASES) or not fallback:
         if antiderivative is None:
             return None
         part = _part(to_sympy(antiderivative), x, a, b, proved, seen.points)
@@ -440,10 +494,16 @@ def _divergent(
         return _infinite(S.Infinity)
     if signs == {-1}:
         return _infinite(S.NegativeInfinity)
-    where = ", ".join(dict.fromkeys(str(p) for p, _, _ in seen.divergent))
+    where = ", ".join(dict.fromkeys(_shown(p) for p, _, _ in seen.divergent))
     result = Definite("divergent", status="proved", method=f"not integrable at {x} = {where}")
     value = _principal_value(x, a, b, seen, parts)
-    return result if value is None else replace(result, principal_value=from_sympy(value))
+    if value is None or value.has(sympy.Float):
+        return result
+    return replace(result, principal_value=from_sympy(value))
+
+
+def _shown(point: sympy.Expr) -> str:
+    return str(sympy.N(point, 15) if point.is_Float else point)
 
 
 def _infinite(value: sympy.Expr) -> Definite:
@@ -527,10 +587,14 @@ def _quadrature(
     until = time.monotonic() + 0.6 * max(0.5, deadline - time.monotonic())
     if frequency is None or (b is not S.Infinity and a is not S.NegativeInfinity):
         peaks = narrow_peaks(integrand, x.name, float(sympy.N(a)), float(sympy.N(b)))
-        splits = [*seen.points, *(sympy.Float(p, 17) for p in peaks)]
+        peaks += extrema(integrand, x.name, float(sympy.N(a)), float(sympy.N(b)))
+        splits = [*seen.points]
+        for peak in peaks:
+            if all(abs(peak - float(p)) > 1e-9 * (1 + abs(peak)) for p in splits):
+                splits.append(sympy.Float(peak, 17))
         splits.sort(key=lambda p: float(sympy.N(p)))
         return quadrature(integrand, x.name, a, b, splits, until)
-    total: Quadrature | None = Quadrature(mpmath.mpf(0), mpmath.mpf(0))
+    total: Quadrature | None = Quadrature(mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0))
     last = max([p for p in (a, b, *seen.points) if p.is_finite], default=S.Zero)
     first = min([p for p in (a, b, *seen.points) if p.is_finite], default=S.Zero)
     start, end = first, last
@@ -550,7 +614,9 @@ def _plus(first: Quadrature | None, second: Quadrature | None) -> Quadrature | N
     if first is None or second is None:
         return None
     with mpmath.workdps(40):
-        return Quadrature(first.value + second.value, first.error + second.error)
+        return Quadrature(
+            first.value + second.value, first.error + second.error, first.mass + second.mass
+        )
 
 
 def _frequency(f: sympy.Expr, x: sympy.Symbol) -> float | None:

@@ -29,10 +29,13 @@ from tokenizer.tree import Tree
 #: Absolute values that parameters take, in turn.
 SIZES: Final = (
     sympy.Rational(13, 8), sympy.Rational(29, 8), sympy.Rational(7, 8),
-    sympy.Rational(19, 4), sympy.Rational(5, 4), sympy.Rational(21, 8),
+    sympy.Rational(19, 4), sympy.Rational(3, 16), sympy.Rational(21, 8),
+    sympy.Rational(37, 4), sympy.Rational(5, 4),
 )  # fmt: skip
-#: Samples of each pattern of signs.
-SAMPLES: Final = 2
+#: Samples of each pattern of signs, small and large ones among them.
+SAMPLES: Final = 4
+#: Factors to the sizes at which a divergence must persist to be one of the whole pattern.
+SCALES: Final = (sympy.Rational(1, 1000), S(1000))
 #: More parameters than this have all one sign in the patterns tried.
 MAX_PATTERNS_OF: Final = 3
 #: Agreement asked for at each sample.
@@ -105,21 +108,32 @@ def _try(
         if own is not None and own not in formulas:
             formulas.append(own)
     convergence: Convergence | None = None
-    for k, sample in enumerate(values):
+    for sample in values:
         seen = _numeric(f, x, a, b, sample, deadline)
         if seen is None or seen.convergence is None:
             return Trial(signs, None, None, 0)
-        if convergence is not None and seen.convergence != convergence:
-            convergence = (
-                "divergent" if "divergent" in (seen.convergence, convergence) else "improper"
-            )
-        else:
-            convergence = seen.convergence
         if seen.convergence == "divergent":
-            return Trial(signs, None, "divergent", 0)
+            if convergence not in (None, "divergent"):
+                return Trial(signs, None, None, 0)
+            convergence = "divergent"
+            continue
+        if convergence == "divergent":
+            # signs alone do not tell where it diverges
+            return Trial(signs, None, None, 0)
+        if convergence is None:
+            convergence = seen.convergence
+        elif seen.convergence != convergence:
+            convergence = "improper"
         formulas = [e for e in formulas if _agrees(e, sample, seen)]
-        if not formulas and k == 0 and big is None:
-            return Trial(signs, None, convergence, 0)
+        if not formulas:
+            return Trial(signs, None, None, 0)
+    if convergence == "divergent":
+        for scale in SCALES:
+            far = {name: scale * value for name, value in values[0].items()}
+            seen = _numeric(f, x, a, b, far, deadline)
+            if seen is None or seen.convergence != "divergent":
+                return Trial(signs, None, None, 0)
+        return Trial(signs, None, "divergent", 0)
     return Trial(signs, formulas[0] if formulas else None, convergence, DIGITS)
 
 
@@ -221,11 +235,12 @@ def _judge(
     needed = _needed(holds, [t.signs for t in trials], names)
     cases = []
     for trial in trials:
-        if trial.signs in holds or not needed:
+        unknown = trial.formula is None and trial.convergence is None
+        if trial.signs in holds or not needed or unknown:
             continue
         text = _describe(trial.signs, names, only=needed)
         tree = None if trial.formula is None else from_sympy(trial.formula)
-        note = "" if tree is not None else str(trial.convergence or "unknown")
+        note = "" if tree is not None else str(trial.convergence)
         if (text, tree, note) not in cases:
             cases.append((text, tree, note))
     regions = dict.fromkeys(_describe(signs, names, only=needed) for signs in holds)

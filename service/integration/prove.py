@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
+import numpy as np
 import sympy
 
 from service.integration.agreement import DIGITS, POINTS, compare
-from service.integration.domain import real_test
+from service.integration.domain import on_axis, real_test
+from service.integration.evaluate import CannotEvaluate
 from service.integration.kernels import KernelField, OutOfTime, RealTest, Unsupported
+from service.integration.singular import zeros
 from service.verification.convert import ConversionError, to_sympy
 from service.verification.equivalence import Verdict, prove_equal
+from tokenizer.render import to_text
 from tokenizer.tree import Tree
 
 KERNELS = "derivative reduced to the integrand in a field of kernels"
@@ -37,7 +42,7 @@ def prove_antiderivative(
     x = sympy.Symbol(variable, real=True)
     try:
         if derivative_is(big, f, x, deadline, real_test(integrand, variable)):
-            return Verdict("proved", KERNELS, notes)
+            return Verdict("proved", KERNELS, (*notes, *jumps(integrand, variable, antiderivative)))
     except Unsupported:
         pass
     except OutOfTime:
@@ -46,6 +51,7 @@ def prove_antiderivative(
     if rest > 0 and agreement.status == "agrees":
         verdict = _general(f, big, x, rest)
         if verdict is not None:
+            notes = (*notes, *jumps(integrand, variable, antiderivative))
             return Verdict("proved", verdict.method, (*notes, *verdict.assumptions))
     return _numeric(agreement.status, notes)
 
@@ -64,6 +70,40 @@ def derivative_is(
     field = KernelField([antiderivative, integrand], variable, deadline=deadline, is_real=is_real)
     difference = field.derivative(field.convert(antiderivative)) - field.convert(integrand)
     return difference.is_zero
+
+
+#: Where jumps are looked for, and how near to them values are taken.
+_WITHIN: Final = 12.0
+_BESIDE: Final = 1e-7
+
+
+def jumps(integrand: Tree, variable: str, antiderivative: Tree) -> tuple[str, ...]:
+    """Conditions under which the antiderivative has no jump where the integrand has a value.
+
+    Looked for at zeros of the arguments of sign and Abs, near the origin.
+    """
+    if set(antiderivative.symbols()) - {variable} or set(integrand.symbols()) - {variable}:
+        return ()
+    inside = [
+        node.args[0] for node in antiderivative.preorder()
+        if node.head in ("sign", "Abs", "Heaviside") and node.contains(variable)
+    ]  # fmt: skip
+    found = []
+    for argument in dict.fromkeys(inside):
+        try:
+            for zero in zeros(argument, variable, -_WITHIN, _WITHIN)[:8]:
+                step = _BESIDE * (1 + abs(zero))
+                beside = np.array([zero - 2 * step, zero - step, zero + step, zero + 2 * step])
+                value = on_axis(integrand, variable, beside, {})
+                big = on_axis(antiderivative, variable, beside, {})
+                size = np.abs(value).max()
+                # a jump is far more than the integrand adds over so short a way
+                if size < 1e3 and abs(big[2] - big[1]) > 1e-6 + 100 * step * (1 + size):
+                    found.append(f"on each interval where {to_text(argument)} keeps its sign")
+                    break
+        except (CannotEvaluate, ValueError):
+            continue
+    return tuple(found)
 
 
 def _general(

@@ -39,23 +39,39 @@ Function = Callable[[acb], acb]
 
 @dataclass(frozen=True, slots=True)
 class Quadrature:
-    """``value`` (mpf or mpc) with an estimate of its absolute ``error``."""
+    """``value`` (mpf or mpc) with an estimate of its absolute ``error``.
+
+    ``mass`` is the integral of the absolute value, roughly: what digits of a value that
+    cancels to zero are counted against. A mass of zero says that nothing was seen.
+    """
 
     value: Any
     error: Any
+    mass: Any = 1
 
     @property
     def digits(self) -> int:
         """Correct decimal digits, by the estimate."""
+        if self.mass == 0:
+            return 0
         size = abs(self.value)
-        relative = self.error / size if size > 1e-25 else self.error
+        relative = self.error / (size if size > 1e-25 * self.mass else self.mass)
         if relative <= mpmath.mpf(10) ** -DIGITS:
             return DIGITS
         return max(0, int(-mpmath.log10(relative))) if relative < 1 else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One part of a quadrature; the fields are those of :class:`Quadrature`."""
+
+    value: acb
+    error: arb
+    mass: arb
+
+
 def integrand_function(tree: Tree, variable: str) -> Function:
-    """``tree`` at a ball, at the working precision; zero where it has no value.
+    """``tree`` at a ball, at the working precision; not finite where it has no value.
 
     Raises :class:`CannotEvaluate` for a head without a rule, which has values unknown here.
     """
@@ -67,8 +83,8 @@ def integrand_function(tree: Tree, variable: str) -> Function:
         except CannotEvaluate:
             raise
         except (ZeroDivisionError, ValueError, OverflowError):
-            return acb(0)
-        return result if result.is_finite() else acb(0)
+            return acb("nan")
+        return result
 
     return value
 
@@ -118,42 +134,55 @@ def _exact(x: arb) -> arb:
     return arb(x.mid())
 
 
-def _half(f: Function, end: acb, length: acb, kind: str, deadline: float) -> tuple[acb, arb]:
-    """The integral of f(end + length*u) * length over all u, and an error estimate."""
+def _half(f: Function, end: acb, length: acb, kind: str, deadline: float) -> Half:
+    """The integral of f(end + length*u) * length over all u.
+
+    A node without a value counts as zero, and what its neighbour weighs as an error.
+    """
     total = acb(0)
+    mass, lost = arb(0), arb(0)
     previous: acb | None = None
     error = arb("inf")
     small = arb(10) ** -(DIGITS + 2)
     for level in range(MAX_LEVEL + 1):
-        part = acb(0)
+        part, sizes, missing = acb(0), arb(0), arb(0)
+        last = arb(0)
         for u, w in _nodes(level, kind):
             ctx.prec = _POINT_BITS
             point = end + length * u
             ctx.prec = _SUM_BITS + 40
             value = f(point) if u > 1e-12 else _precise(f, point)
-            part += acb(value.mid()) * w
+            if not value.is_finite():
+                missing += (1 + last) * w
+                continue
+            middle = acb(value.mid())
+            last = abs(middle)
+            part += middle * w
+            sizes += last * w
         # halving the step halves the weights of the nodes that were there
         total = acb((total / 2 + part if level else part).mid())
+        mass = arb((mass / 2 + sizes if level else sizes).mid())
+        lost = arb((lost / 2 + missing if level else missing).mid())
         if previous is not None:
             error = abs(total - previous).mid()
-            if level >= 3 and error <= small * (1 + abs(total).mid()):
+            if level >= 3 and error <= small * mass:
                 break
         previous = total
         if time.monotonic() > deadline:
             break
-    return total * length, error * abs(length).mid()
+    size = abs(length).mid()
+    return Half(total * length, (error + lost) * size, mass * size)
 
 
-def _best(
-    f: Function, end: acb, length: acb, kinds: tuple[str, ...], deadline: float
-) -> tuple[acb, arb]:
+def _best(f: Function, end: acb, length: acb, kinds: tuple[str, ...], deadline: float) -> Half:
     """The most accurate of the ``kinds`` of nodes; the first that is accurate enough."""
-    best: tuple[acb, arb] | None = None
+    best: Half | None = None
     for kind in kinds:
-        value, error = _half(f, end, length, kind, deadline)
-        if best is None or error < best[1]:
-            best = value, error
-        if error <= arb(10) ** -(DIGITS - 2) * (1 + abs(value).mid()):
+        found = _half(f, end, length, kind, deadline)
+        # a choice of nodes that saw nothing has no error to show either
+        if best is None or best.mass == 0 or (found.mass != 0 and found.error < best.error):
+            best = found
+        if found.mass != 0 and found.error <= arb(10) ** -(DIGITS - 2) * found.mass:
             break
     assert best is not None
     return best
@@ -180,13 +209,14 @@ def quadrature(
     if lower is S.NegativeInfinity and upper is S.Infinity and not points:
         bounds = [lower, S.Zero, upper]
     saved = ctx.prec
-    total, error = acb(0), arb(0)
+    total, error, mass = acb(0), arb(0), arb(0)
     try:
         for a, b in pairwise(bounds):
             for end, length, kinds, sign in _halves(a, b):
-                value, estimate = _best(f, end, length, kinds, deadline)
-                total += value * sign
-                error += estimate
+                found = _best(f, end, length, kinds, deadline)
+                total += found.value * sign
+                error += found.error
+                mass += found.mass
                 ctx.prec = saved
     except CannotEvaluate:
         return None
@@ -194,7 +224,11 @@ def quadrature(
         ctx.prec = saved
     if not total.is_finite() or not error.is_finite():
         return None
-    return Quadrature(as_mpmath(total), mpmath.mpf(str(error.mid().str(5, radius=False))))
+    return Quadrature(
+        as_mpmath(total),
+        mpmath.mpf(error.mid().str(5, radius=False)),
+        mpmath.mpf(mass.mid().str(5, radius=False)),
+    )
 
 
 def _halves(a: sympy.Expr, b: sympy.Expr) -> list[tuple[acb, acb, tuple[str, ...], int]]:
@@ -258,6 +292,8 @@ def oscillating_tail(
             total = acb(0)
             for x, w in _gauss(_GAUSS):
                 total += f(middle + half * x) * w
+            if not total.is_finite():
+                return None
             terms.append(total * half)
             if time.monotonic() > deadline:
                 return None

@@ -23,6 +23,9 @@ GRID_POINTS: Final = 3001
 #: Most points that are looked at; with more of them the function is left to quadrature.
 MAX_POINTS: Final = 40
 
+#: Digits of a zero without a closed form: more than its neighbours are looked at with.
+ZERO_DIGITS: Final = 130
+
 _ONE: Final = integer(1)
 _UNIT_EDGE: Final = ("asin", "acos", "atanh", "acosh", "acoth", "asec", "acsc", "asech")
 _AT_ZERO: Final = (
@@ -151,7 +154,7 @@ def breakpoints(
 ) -> list[sympy.Expr] | None:
     """Points strictly inside the interval where one of ``trees`` may not be smooth.
 
-    Exact where a simple closed form satisfies the guard, else to 40 digits. None when
+    Exact where a simple closed form satisfies the guard, else in many digits. None when
     there are more than :data:`MAX_POINTS`.
     """
     found: list[tuple[float, Tree]] = []
@@ -197,7 +200,7 @@ def exact_zero(guard: Tree, variable: str, approximate: float) -> sympy.Expr:
                     continue
                 if abs(sympy.N(g.subs(x, candidate), 60, chop=False)) < 1e-45:
                     return candidate
-        return sympy.nsolve(g, x, approximate, prec=45)
+        return sympy.nsolve(g, x, approximate, prec=ZERO_DIGITS)
     except (ConversionError, NotImplementedError, ValueError, TypeError, ZeroDivisionError):
         return sympy.Float(approximate, 17)
 
@@ -234,12 +237,84 @@ def narrow_peaks(tree: Tree, variable: str, lower: float, upper: float) -> list[
     return found
 
 
+#: Most extrema that are handed to quadrature.
+MAX_EXTREMA: Final = 8
+
+
+def extrema(tree: Tree, variable: str, lower: float, upper: float) -> list[float]:
+    """Points inside the interval near which ``tree`` may be concentrated, at most eight.
+
+    Zeros of the arguments of exponential and bell-shaped functions and of their slopes,
+    and places where a fine grid finds values far above the typical one.
+    """
+    found: dict[float, None] = {}
+    x = sympy.Symbol(variable, real=True)
+    for node in dict.fromkeys(tree.preorder()):
+        if node.head not in _CONCENTRATED or not node.contains(variable):
+            continue
+        u = node.args[1] if node.head == "pow" else node.args[0]
+        if not u.contains(variable):
+            continue
+        try:
+            slope = from_sympy(to_sympy(u).diff(x))
+            guarded = [u, slope] if slope.contains(variable) else [u]
+            for guard in guarded:
+                zeroes = zeros(guard, variable, lower, upper)
+                if len(zeroes) <= MAX_EXTREMA:
+                    found.update(dict.fromkeys(zeroes))
+        except (ConversionError, CannotEvaluate, ValueError):
+            continue
+    found.update(dict.fromkeys(_peaks(tree, variable, lower, upper)))
+    inside: list[float] = []
+    for point in sorted(found):
+        near = 1e-9 * (1 + abs(point))
+        if lower + near < point < upper - near and (not inside or point - inside[-1] > near):
+            inside.append(point)
+    return inside[:MAX_EXTREMA]
+
+
+_CONCENTRATED: Final = (
+    "exp", "pow", "sinh", "cosh", "tanh", "sech", "csch", "coth", "erf", "erfc", "gamma",
+)  # fmt: skip
+
+
+def _peaks(tree: Tree, variable: str, lower: float, upper: float) -> list[float]:
+    points = _grid(lower, upper)
+    if np.isfinite(lower) and np.isfinite(upper):
+        points = np.linspace(lower, upper, 8 * GRID_POINTS)
+    try:
+        size = np.abs(on_axis(tree, variable, points, {}))
+    except CannotEvaluate:
+        return []
+    size = np.where(np.isfinite(size), size, 0.0)
+    typical = 20 * np.median(size)
+    inner = size[1:-1]
+    tops = np.flatnonzero((inner > typical) & (inner >= size[:-2]) & (inner > size[2:])) + 1
+    if len(tops) > MAX_EXTREMA:
+        return []
+    return [float(points[i]) for i in tops]
+
+
+_CIRCULAR: Final = ("sin", "cos", "tan", "cot", "sec", "csc", "besselj", "bessely", "airyai")
+
+
+def oscillates_at(tree: Tree, variable: str, point: sympy.Expr) -> bool:
+    """Whether a circular function in ``tree`` turns ever faster towards a finite ``point``."""
+    nodes = [n for n in tree.preorder() if n.head in _CIRCULAR and n.contains(variable)]
+    for argument in dict.fromkeys(n.args[-1] for n in nodes):
+        if any(vanishes_at(g, variable, float(sympy.N(point))) for g in guards(argument)):
+            return True
+    return False
+
+
 def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float | None:
     """p with |f| ~ |x - point|**p as x tends to ``point`` from ``side`` (1: from above).
 
     At infinity |f| ~ |x|**p. inf stands for faster decay than any power. None when it
     cannot be told, as for an oscillation.
     """
+    if point.is_Float and point._prec < 3.4 * 101:
+        return None  # the point is known less well than its neighbours are near
     f = ball_function(tree, variable, 1500)
     sizes = []
     steps = (40, 60, 80, 100)

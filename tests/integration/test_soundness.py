@@ -1,0 +1,103 @@
+"""Answers that look right to a part of the checks are not called verified."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+
+from service.integration.definite import Definite, solve_definite
+from service.integration.parametric import solve_parametric
+from service.integration.prove import prove_antiderivative
+from service.integration.search import solve_by_rules
+from service.verification.convert import to_sympy
+from tokenizer.parse import parse
+
+LIMIT = 10.0
+
+
+def integral(integrand: str, lower: str, upper: str, *, fallback: bool = False) -> Definite:
+    trees = [parse(text, variables=("x",)) for text in (integrand, lower, upper)]
+    found = solve_by_rules(trees[0], "x", True, LIMIT)
+    parametric = any(set(tree.symbols()) - {"x"} for tree in trees)
+    solve = solve_parametric if parametric else solve_definite
+    certain = found is not None and found.status == "proved"
+    return solve(
+        trees[0], "x", trees[1], trees[2], found.tree if found else None, certain, fallback, LIMIT
+    )
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper"), [("Mod(x, 2)", "0", "2"), ("factorial(x)", "0", "1")]
+)
+def test_a_function_without_numbers_is_not_zero(integrand: str, lower: str, upper: str) -> None:
+    """What quadrature cannot evaluate is left unsolved."""
+    found = integral(integrand, lower, upper, fallback=True)
+    assert found.tree is None
+    assert found.value is None
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper", "expected"),
+    [
+        ("exp(-10^6*(x - 1/3)^2)", "0", "1", "sqrt(pi)/1000"),
+        ("sech(10^4*(x - 1/3))^2", "0", "1", "1/5000"),
+        ("exp(-(x - 1000)^2)", "-oo", "oo", "sqrt(pi)"),
+        ("exp(-10^6*(x - 1/3)^2) + 1", "0", "1", "1 + sqrt(pi)/1000"),
+    ],
+)
+def test_a_narrow_peak_is_seen(integrand: str, lower: str, upper: str, expected: str) -> None:
+    """Quadrature finds the whole area although the peak lies between its first nodes."""
+    found = integral(integrand, lower, upper)
+    assert found.value is not None
+    assert abs(float(found.value) - float(sympy.N(to_sympy(parse(expected))))) < 1e-12
+
+
+def test_nothing_seen_is_not_zero() -> None:
+    """An integrand below all thresholds at every node does not have a verified integral of 0."""
+    found = integral("exp(-10^9*(x^2 + sin(x)^2 + 1))", "0", "1", fallback=True)
+    assert found.status is None
+
+
+@pytest.mark.parametrize("integrand", ["(1/x)*sin(1/x)", "sin(1/x)/x^(3/2)", "cos(1/x)/x^2"])
+def test_oscillation_at_an_end_is_not_divergence(integrand: str) -> None:
+    """Sign changes that accumulate may cancel, so no infinity is claimed."""
+    found = integral(integrand, "0", "1")
+    assert found.convergence != "divergent"
+    assert found.tree is None or found.tree.head != "oo"
+
+
+def test_a_pole_without_closed_form_is_found() -> None:
+    """A simple pole inside of the interval makes the integral divergent."""
+    assert integral("1/(x - cos(x))", "0", "1").convergence == "divergent"
+
+
+def test_breaks_without_closed_form_are_no_error() -> None:
+    """Steps at places without a closed form leave at most the number."""
+    found = integral("floor(x^2)", "0", "2")
+    exact = 5 - 2**0.5 - 3**0.5
+    assert found.value is None or abs(float(found.value) - exact) < 1e-12
+
+
+@pytest.mark.parametrize("integrand", ["1/(x - a)^2", "1/(x - a)"])
+def test_a_sign_does_not_decide_divergence(integrand: str) -> None:
+    """No case for a > 0: a pole inside of the interval depends on the size of a."""
+    found = integral(integrand, "0", "1")
+    assert "a > 0" not in [condition for condition, _, _ in found.cases]
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative", "jumps"),
+    [
+        ("abs(sin(x))", "-cos(x)*sign(sin(x))", True),
+        ("abs(x^2 - 1)", "(x^3/3 - x)*sign(x^2 - 1)", True),
+        ("abs(x)", "x*abs(x)/2", False),
+        ("1/x", "log(abs(x))", False),
+    ],
+)
+def test_a_jump_is_told(integrand: str, antiderivative: str, jumps: bool) -> None:
+    """An antiderivative with jumps holds between them, and says so."""
+    verdict = prove_antiderivative(parse(integrand), "x", parse(antiderivative), LIMIT)
+    assert verdict.status in ("proved", "numeric")
+    assert any("keeps its sign" in text for text in verdict.assumptions) is (
+        jumps and verdict.status == "proved"
+    )
