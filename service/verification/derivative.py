@@ -54,6 +54,11 @@ def check_derivative(
     kept: tuple[int, Verdict] | None = None
     try:
         with time_limit(deadline_s):
+            try:
+                if undefined_everywhere(as_expression(expression)):
+                    return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
+            except ConversionError:
+                pass
             check = _Check(expression, variable, deadline)
             for index, hypothesis in enumerate(hypotheses):
                 try:
@@ -136,6 +141,8 @@ def differentiate_symbolically(
         with time_limit(deadline_s):
             symbol = sympy.Symbol(variable, real=True)
             result = as_expression(expression)
+            if undefined_everywhere(result):
+                return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
             for _ in range(order):
                 given, result = result, derivative(result, symbol)
                 witness = slope_counterexample(given, result, symbol)
@@ -147,6 +154,49 @@ def differentiate_symbolically(
         return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
     answer = tidy(result, deadline_s=_tidying_time(deadline))
     return DerivativeOutcome(answer, None, verdict, time.monotonic() - start)
+
+
+_UNDEFINED: Final = Verdict("refuted", "the expression has no finite value anywhere")
+
+#: Points, real and complex, at which a divisor must vanish to be taken for zero.
+ZERO_POINTS: Final = 8
+ZERO_DIGITS: Final = 60
+
+
+def undefined_everywhere(expr: sympy.Expr) -> bool:
+    """Whether ``expr`` has an infinite part, or a divisor or logarithm's argument that is zero.
+
+    Only sums can be zero without SymPy seeing it at once; doubles clear most of them.
+    """
+    if expr.has(sympy.Piecewise):
+        return False  # another branch may have values
+    if expr.has(sympy.nan, sympy.zoo):
+        return True
+    suspects = {p.base for p in expr.atoms(sympy.Pow) if p.exp.could_extract_minus_sign()}
+    suspects |= {log.args[0] for log in expr.atoms(sympy.log)}
+    factors = {factor for e in suspects for factor in sympy.Mul.make_args(e)}
+    return any(_is_zero(factor) for factor in factors if factor.is_Add)
+
+
+def _is_zero(e: sympy.Expr) -> bool:
+    symbols = sorted(e.free_symbols, key=lambda s: str(s.name))
+    for turn in range(ZERO_POINTS):
+        # off special values; every second point is off the axis
+        offset = sympy.I * sympy.Rational(3, 7) if turn % 2 else sympy.S.Zero
+        at = {
+            s: sympy.Rational(37 + 101 * turn + 53 * k, 97 + 2 * k) + offset
+            for k, s in enumerate(symbols)
+        }
+        try:
+            terms = [term.evalf(15, subs=at) for term in e.args]
+            size = sum((abs(term) for term in terms), sympy.S.Zero)
+            if not (size.is_Float and size.is_finite) or abs(sum(terms)) > 1e-6 * size:
+                return False
+            if abs(e.evalf(ZERO_DIGITS, subs=at)) > sympy.Float("1e-40") * size:
+                return False
+        except (TypeError, ValueError, OverflowError, ArithmeticError):
+            return False
+    return True
 
 
 def _tidying_time(deadline: float) -> float:

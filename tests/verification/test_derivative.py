@@ -9,6 +9,7 @@ from service.verification.derivative import (
     check_derivative,
     differentiate_symbolically,
     tidy,
+    undefined_everywhere,
 )
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import prove_equal
@@ -167,3 +168,17 @@ def test_unwritable_derivative_is_an_error() -> None:
     """A derivative that has no head here (trigamma) is refused, not mangled."""
     with pytest.raises(ConversionError):
         differentiate_symbolically(parse("digamma(x)"), "x", 1, 10)
+
+
+@pytest.mark.parametrize("source", ["x/(sin(x)^2 + cos(x)^2 - 1)", "log(0)*x"])
+def test_what_has_no_value_has_no_derivative(source: str) -> None:
+    """An expression that is undefined everywhere is refused, whatever the rules say of it."""
+    expression = parse(source)
+    assert differentiate_symbolically(expression, "x", 1, 5.0).answer is None
+    assert check_derivative(expression, "x", [integer(0)], 5.0).answer is None
+
+
+def test_tiny_divisors_are_not_zero() -> None:
+    """A divisor that is small at every sample point still has a quotient."""
+    expression = parse("1/(exp(-10^6*x^2) + exp(-10^7*x^2))")
+    assert not undefined_everywhere(to_sympy(expression))
