@@ -187,9 +187,15 @@ def _solve(
             return Definite(None, method="quadrature does not confirm the antiderivative")
         fallback = False
     if fallback and numeric.digits >= NUMERIC_DIGITS:
+
+        def again() -> Quadrature | None:
+            return _quadrature(integrand, f, x, a, b, _divided(seen, a, b, []), deadline)
+
         value = recognise.closed_form(numeric.value, f, x)
-        # digits that are all zero are no evidence without a reason for them
-        if value is not None and (value != 0 or _antisymmetric(f, x, a, b)):
+        # digits that are all zero want a reason, or a second quadrature with other nodes
+        if value is not None and (
+            value != 0 or _antisymmetric(f, x, a, b) or all(map(_negligible, (numeric, again())))
+        ):
             return _answer(
                 value, numeric, convergence, "numeric",
                 "integer relation found among its digits", "recognised",
@@ -220,6 +226,13 @@ def _divided(seen: Behaviour, a: sympy.Expr, b: sympy.Expr, parts: list[Part]) -
         if all(abs(float(point) - float(p)) > 1e-9 * (1 + abs(float(p))) for p in points):
             points.append(point)
     return replace(seen, points=sorted(points, key=float))
+
+
+def _negligible(numeric: Quadrature | None) -> bool:
+    """Whether 28 digits of the integral of |f| cancel."""
+    if numeric is None or not numeric.mass > 0:
+        return False
+    return bool(abs(numeric.value) + numeric.error < mpmath.mpf(10) ** -28 * numeric.mass)
 
 
 def _antisymmetric(f: sympy.Expr, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) -> bool:
@@ -489,7 +502,8 @@ def _divergent(
     seen: Behaviour,
     parts: list[Part] | None,
 ) -> Definite:
-    signs = {sign for _, _, sign in seen.divergent}
+    # where it is unsettled elsewhere, that part may not have a sign
+    signs = {sign for _, _, sign in seen.divergent} | ({0} if seen.unsettled else set())
     if signs == {1}:
         return _infinite(S.Infinity)
     if signs == {-1}:
