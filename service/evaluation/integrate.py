@@ -281,6 +281,8 @@ class Examiner:
 class Plan:
     """What is measured: ``fraction`` of each of ``sets``, with ``limit_s`` a question.
 
+    A set may carry a fraction of its own: ``chapters:0.15``.
+
     SymPy's integrators are asked ``rival_share`` of the questions, drawn with ``seed``.
     ``at_once`` questions run side by side. ``records`` are kept in a file of JSON lines,
     and what is there already is not asked again.
@@ -305,9 +307,11 @@ async def run(plan: Plan, settings: Settings, bar: Progress) -> tuple[list[Recor
             raise RuntimeError("no integration model is installed")
         examiner = Examiner(resources, plan.limit_s, plan.parts)
         records: list[Record] = []
-        for name in plan.sets:
+        for entry in plan.sets:
+            name, _, part = entry.partition(":")
+            fraction = float(part) if part else plan.fraction
             solved = [r.integrand for r in records if r.model and r.set in RUBI]
-            asked = _sample(questions(name, solved), plan.fraction, plan.seed)
+            asked = _sample(questions(name, solved), fraction, plan.seed)
             share = random.Random(f"{plan.seed} {name}")  # noqa: S311 - reproducible sample, no secret
             compared = {q.integrand for q in asked if share.random() < plan.rival_share}
             task = bar.add_task(name, total=len(asked))
@@ -333,6 +337,7 @@ async def run(plan: Plan, settings: Settings, bar: Progress) -> tuple[list[Recor
     measured = {
         "model": {"name": info.name, "version": info.version},
         "limit_s": plan.limit_s,
+        "asked": list(plan.sets),
         "fraction": plan.fraction,
         "rival_share": plan.rival_share,
         "at_once": plan.at_once,
