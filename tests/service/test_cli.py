@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
+import httpx
 import pytest
 
 from tests.redis_server import free_port
@@ -87,6 +89,8 @@ def test_sigterm_finishes_what_runs_and_exits_with_0() -> None:
         for line in server.stderr:
             if "running on" in line:
                 break
+        while httpx.get(f"http://127.0.0.1:{port}/health/ready", timeout=60).status_code != 200:
+            time.sleep(0.1)
         body = b'{"expression": "sin(cos(tan(x)))^9/(1+x)", "timeout_s": 30}'
         request = (
             b"POST /differentiate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
