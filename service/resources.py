@@ -79,7 +79,13 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         variant="" if settings.precision == "auto" else settings.precision,
         on_step=metrics.observe_step,
     )
-    flights = SingleFlight(cache, metrics, settings.in_flight)
+    flights = SingleFlight(
+        cache,
+        metrics,
+        settings.in_flight,
+        least=4 * settings.workers,
+        soon_s=settings.in_flight_s,
+    )
     access = Access(settings, cache, metrics)
     # grammars are built at first use, which no request should pay for
     for syntax in ("text", "latex"):

@@ -60,8 +60,14 @@ class Settings(BaseSettings):
         64,
         ge=1,
         le=256,
-        description="Questions worked on at a time, waiting included; one more is answered "
+        description="Most questions worked on at a time, waiting included; one more is answered "
         "with 429. What the cache answers is not counted.",
+    )
+    in_flight_s: float = Field(
+        2.0,
+        gt=0,
+        description="Questions are let in while those in work are expected to be done within "
+        "this time, in seconds, going by how many were done lately.",
     )
     precision: Literal["auto", "float32", "int8", "float16"] = Field(
         "auto",

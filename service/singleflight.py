@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -12,6 +13,9 @@ from service.metrics import Metrics
 from service.problems import Problem
 
 T = TypeVar("T")
+
+#: What a computation counts for when the next one has ended.
+FADING: Final = 0.98
 
 #: Part of its time that a question waits for another process which has the same one.
 PATIENCE: Final = 0.5
@@ -24,14 +28,23 @@ class _Flight:
 
 
 class SingleFlight:
-    """At most ``most`` computations at a time, and one for each question.
+    """One computation for each question, and no more at a time than can be done soon.
 
     Computations are shared within the process, and through the cache's claims
-    with every process that has the same cache.
+    with every process that has the same cache. As many are let in as were recently
+    finished in ``soon_s`` seconds of work (Little's law), but never less than ``least``
+    and never more than ``most``.
     """
 
-    def __init__(self, cache: Cache, metrics: Metrics, most: int) -> None:
-        self.most = most
+    def __init__(
+        self, cache: Cache, metrics: Metrics, most: int, *, least: int = 0, soon_s: float = 1e9
+    ) -> None:
+        self._most = most
+        self._least = min(least, most)
+        self._soon_s = soon_s
+        # weights that fade, so that the rate follows the kind of questions
+        self._landings = self._busy_s = 0.0
+        self._marked = 0.0
         self._cache = cache
         self._metrics = metrics
         self._flights: dict[Hashable, _Flight] = {}
@@ -41,9 +54,17 @@ class SingleFlight:
         """Computations that have not ended."""
         return len(self._flights)
 
+    @property
+    def limit(self) -> int:
+        """How many computations are let in at present."""
+        if not self._busy_s:
+            return self._most
+        soon = int(self._soon_s * self._landings / self._busy_s)
+        return min(self._most, max(self._least, soon))
+
     def check(self) -> None:
         """Raises :class:`Problem` (429) when there is no place for one more computation."""
-        if self.running >= self.most:
+        if self.running >= self.limit:
             raise Problem(
                 "queue-full",
                 "As many questions as may be worked on at a time are in work.",
@@ -76,6 +97,8 @@ class SingleFlight:
         joined = flight is not None
         if flight is None:
             self.check()
+            if not self._flights:
+                self._marked = time.monotonic()
             task = asyncio.create_task(self._compute(key, seconds, read, compute))
             flight = self._flights[name] = _Flight(task)
             task.add_done_callback(lambda task: self._landed(name, task))
@@ -129,3 +152,7 @@ class SingleFlight:
         flight = self._flights.get(name)
         if flight is not None and flight.task is task:
             del self._flights[name]
+            now = time.monotonic()
+            self._landings = 1 + FADING * self._landings
+            self._busy_s = now - self._marked + FADING * self._busy_s
+            self._marked = now

@@ -166,7 +166,8 @@ async def _integral(request: StepsRequest, resources: Resources, watch: Stopwatc
     variable, integrand = question.variable, question.integrand
     plain = to_plain(integrand, variable)
     found = await integrate(
-        IntegrateRequest.model_validate({**plain, "timeout_s": watch.remaining_s}), resources
+        IntegrateRequest.model_validate({**plain, "timeout_s": max(watch.remaining_s, 1e-6)}),
+        resources,
     )
     if found.answer is None:
         raise NoRuleError("no antiderivative was found")

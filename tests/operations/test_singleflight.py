@@ -164,6 +164,30 @@ def test_one_computation_too_many_is_refused() -> None:
     asyncio.run(scenario())
 
 
+def test_no_more_is_let_in_than_can_be_done_soon() -> None:
+    """The limit falls to what was finished lately in the time given, and rises again."""
+
+    async def ask(shared: SingleFlight, seconds: float, count: int) -> None:
+        compute, _ = counting(seconds)
+        for k in range(count):
+            await shared.answer(f"{seconds} {k}", 5, bytes, compute)
+
+    async def scenario() -> list[int]:
+        shared = SingleFlight(MemoryCache(0, 60), Metrics(), 64, least=2, soon_s=0.25)
+        limits = [shared.limit]
+        await ask(shared, 0.2, 6)
+        limits.append(shared.limit)
+        await asyncio.sleep(0.3)  # idle time says nothing about what can be done
+        await ask(shared, 0.0, 400)
+        limits.append(shared.limit)
+        return limits
+
+    first, slow, fast = asyncio.run(scenario())
+    assert first == 64
+    assert slow == 2
+    assert fast > 2
+
+
 @pytest.mark.parametrize("fault", ["gone", "hung", "full"])
 def test_a_broken_redis_costs_no_answer(fault: str) -> None:
     """Whatever is wrong with Redis, the question is computed."""
