@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+#: In a request's scope: whether a stop had been asked for when the request arrived.
+CAME_LATE: Final = "calcert.came_late"
+
 #: Set once a stop was asked for: new questions are refused, what runs is finished.
 DRAINING: Final = threading.Event()
 

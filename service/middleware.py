@@ -11,6 +11,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.lifecycle import CAME_LATE, DRAINING
 from service.problems import Problem
 from service.requestid import adopt_request_id
 
@@ -39,6 +40,7 @@ class RequestLog:
             await self.app(scope, receive, send)
             return
         request_id = adopt_request_id(Headers(scope=scope).get("x-request-id", ""))
+        scope[CAME_LATE] = DRAINING.is_set()
         started = time.perf_counter()
         status = 0
 

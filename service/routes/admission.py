@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from service.access import HEADER
-from service.lifecycle import DRAINING
+from service.lifecycle import CAME_LATE, DRAINING
 from service.problems import Problem
 from service.resources import ResourcesOf
 
@@ -18,7 +18,7 @@ async def admit(request: Request, resources: ResourcesOf) -> str:
     Raises :class:`Problem`: 503 while the service is being stopped, 401 without a key
     where one is needed, 429 for a client that asks too much.
     """
-    if DRAINING.is_set():
+    if request.scope.get(CAME_LATE, DRAINING.is_set()):
         raise Problem(
             "draining",
             "This service is being stopped; another will answer.",
