@@ -158,10 +158,7 @@ def train(run: Run) -> Transformer:
         before, state["elapsed"] = state["elapsed"], clock() - started
         bar.update(int(state["elapsed"]) - int(before))
         bar.set_postfix(step=state["step"], examples=state["examples"], loss=f"{smooth:.4f}")
-        if (
-            clock() - last_saved > run.checkpoint_seconds
-            or state["elapsed"] >= run.minutes * 60
-        ):
+        if clock() - last_saved > run.checkpoint_seconds or state["elapsed"] >= run.minutes * 60:
             save(checkpoint, run, model, optimizer, average, state)
             record(run, state, smooth, average, held)
             last_saved = clock()

@@ -188,13 +188,13 @@ def _solve(
         fallback = False
     if fallback and numeric.digits >= NUMERIC_DIGITS:
 
-        def again() -> Quadrature | None:
+        def second() -> Quadrature | None:
             return _quadrature(integrand, f, x, a, b, _divided(seen, a, b, []), deadline)
 
         value = recognise.closed_form(numeric.value, f, x)
         # digits that are all zero want a reason, or a second quadrature with other nodes
         if value is not None and (
-            value != 0 or _antisymmetric(f, x, a, b) or all(map(_negligible, (numeric, again())))
+            value != 0 or _antisymmetric(f, x, a, b) or all(map(_negligible, (numeric, second())))
         ):
             return _answer(
                 value, numeric, convergence, "numeric",
