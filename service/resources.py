@@ -24,7 +24,7 @@ from service.verification.pool import WorkerPool
 from tokenizer.parse import parse
 
 #: The models that the service's tasks ask for.
-MODELS = ("differentiate",)
+MODELS = ("differentiate", "integrate")
 
 
 @dataclass(frozen=True, slots=True)
