@@ -101,8 +101,7 @@ def test_sigterm_under_load_drops_nothing() -> None:
         assert ended == [0]
         assert set(outcomes.statuses) == {"200", "503"}
         assert not outcomes.wrong
-        # those who came after the end found nobody; nobody was cut off
-        assert all("ConnectError" in error for error in outcomes.broken)
+        assert not outcomes.broken
 
 
 def test_several_processes_show_the_sum() -> None:
