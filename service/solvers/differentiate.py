@@ -48,9 +48,6 @@ LARGEST_HYPOTHESIS: Final = 5_000
 #: Part of the time left that hypotheses may use up when SymPy could still answer.
 MODEL_SHARE: Final = 0.5
 
-#: A worker gets this much longer than the function in it, to come back with a verdict; seconds.
-GRACE_S: Final = 0.25
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
