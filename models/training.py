@@ -52,6 +52,10 @@ class Run:
     checkpoint_seconds: float = 180.0
     #: count processor time instead, for a fair race on a machine with other work to do
     processor_time: bool = False
+    #: share of the time in which long sequences are still left out; 0 when weights are refined
+    curriculum: float = 0.4
+    #: checkpoint whose weights (not its clock or optimizer) a fresh run begins with
+    start: Path | None = None
 
 
 def loss_of(model: Transformer, batch: Batch, device: str) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,9 +110,9 @@ def rate(run: Run, step: int, elapsed: float) -> float:
 
 
 def curriculum(run: Run, elapsed: float) -> int:
-    """Longest question and label together, in tokens: short first, all after 40% of the time."""
-    done = elapsed / (run.minutes * 60) / 0.4
-    return 40 + int(260 * done) if done < 1 else 1 << 30
+    """Longest question and label together, in tokens: short first, then all."""
+    share = elapsed / (run.minutes * 60)
+    return 40 + int(260 * share / run.curriculum) if share < run.curriculum else 1 << 30
 
 
 def train(run: Run) -> Transformer:
@@ -129,6 +133,10 @@ def train(run: Run) -> Transformer:
         optimizer.load_state_dict(saved["optimizer"])
         average.weights = saved["average"]
         state = saved["state"]
+    elif run.start is not None:
+        saved = torch.load(run.start, weights_only=True, map_location=run.device)
+        model.load_state_dict(saved["average"])
+        average = Average(model, run.average)
     held = Shard.load(run.validation) if run.validation else None
     feed = stream(
         run.data,

@@ -61,11 +61,10 @@ class Cache(Protocol):
     async def put(self, key: str, value: bytes) -> None:
         """Keep ``value`` for a while."""
 
-    def claim(self, key: str, patience_s: float) -> AbstractAsyncContextManager[bool]:
+    def claim(self, key: str, patience_s: float) -> AbstractAsyncContextManager[None]:
         """Be the only process that works on ``key``, for the length of the block.
 
-        Gives True when another process was at it, and its answer may be there by now.
-        Waits ``patience_s`` seconds at most; then the block runs all the same.
+        Another may have been at it before: its answer may be there by now. Waits ``patience_s`` seconds at most; then the block runs all the same.
         """
 
     @property
@@ -109,8 +108,8 @@ class MemoryCache:
             self._kept.popitem(last=False)
 
     @asynccontextmanager
-    async def claim(self, key: str, patience_s: float) -> AsyncIterator[bool]:
-        yield False  # no other process can see this cache
+    async def claim(self, key: str, patience_s: float) -> AsyncIterator[None]:
+        yield  # no other process can see this cache
 
     @property
     def broken(self) -> bool:
@@ -163,18 +162,15 @@ class RedisCache:
         await self._try("put", lambda: self._redis.set(key, value, px=self._ttl_ms))
 
     @asynccontextmanager
-    async def claim(self, key: str, patience_s: float) -> AsyncIterator[bool]:
+    async def claim(self, key: str, patience_s: float) -> AsyncIterator[None]:
         lock = self._redis.lock(f"{key}:claim", timeout=CLAIM_S, sleep=CLAIM_POLL_S)
-        mine = await self._try("claim", lambda: lock.acquire(blocking=False))
-        waited = mine is False
-        if waited:
-            mine = await self._try("claim", lambda: lock.acquire(blocking_timeout=patience_s))
+        mine = await self._try("claim", lambda: lock.acquire(blocking_timeout=patience_s))
         if not mine:
-            yield waited
+            yield
             return
         holding = asyncio.create_task(self._hold(lock))
         try:
-            yield waited
+            yield
         finally:
             holding.cancel()
             if not self._breaker.opened:  # else it ends by itself

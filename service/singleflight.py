@@ -123,11 +123,11 @@ class SingleFlight:
     ) -> tuple[T, bool]:
         if key is None:
             return (await compute())[0], False
-        async with self._cache.claim(key, PATIENCE * seconds) as waited:
-            if waited:
-                known = await self._recall(key, read)
-                if known is not None:
-                    return known, True
+        async with self._cache.claim(key, PATIENCE * seconds):
+            # another may have answered and let go since this question missed the cache
+            known = await self._recall(key, read)
+            if known is not None:
+                return known, True
             answer, kept = await compute()
             if kept is not None:
                 await self._cache.put(key, kept)

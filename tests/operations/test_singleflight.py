@@ -75,6 +75,29 @@ def test_a_hundred_in_two_processes(redis: RedisServer) -> None:
     assert {answer for answer, _ in answers} == {b"42"}
 
 
+def test_an_answer_that_came_before_the_claim_is_not_computed_again(redis: RedisServer) -> None:
+    """Another process may answer and let go between this one's look and its claim."""
+    compute, calls = counting(seconds=0)
+
+    async def scenario() -> tuple[bytes, bool]:
+        cache, other = (RedisCache(redis.url, ttl_s=60, timeout_s=2) for _ in range(2))
+        seen = cache.get
+
+        async def look_and_dawdle(key: str) -> bytes | None:
+            found = await seen(key)
+            await flights(other).answer(key, 20, bytes, compute)
+            return found
+
+        cache.get = look_and_dawdle  # type: ignore[method-assign]  # the pause is the fault
+        answer = await flights(cache).answer("late", 20, bytes, compute)
+        await cache.close()
+        await other.close()
+        return answer
+
+    assert asyncio.run(scenario()) == (b"42", True)
+    assert len(calls) == 1
+
+
 def test_a_claim_does_not_outlive_its_process(redis: RedisServer) -> None:
     """A question whose process died holding the claim is computed by the next one."""
     compute, calls = counting(seconds=0)
