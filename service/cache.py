@@ -64,7 +64,8 @@ class Cache(Protocol):
     def claim(self, key: str, patience_s: float) -> AbstractAsyncContextManager[None]:
         """Be the only process that works on ``key``, for the length of the block.
 
-        Another may have been at it before: its answer may be there by now. Waits ``patience_s`` seconds at most; then the block runs all the same.
+        Another may have been at it before: its answer may be there by now. Waits
+        ``patience_s`` seconds at most; then the block runs all the same.
         """
 
     @property
