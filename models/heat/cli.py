@@ -1,7 +1,7 @@
 """``calcert train heat``, ``calcert export heat`` and ``calcert evaluate heat``.
 
 python -m models.heat.cli train --model kernel
-python -m models.heat.cli train --model article --size 1M --minutes 5
+python -m models.heat.cli train --model article --size 1M --steps 1500
 python -m models.heat.cli export
 python -m models.heat.cli evaluate
 """
@@ -54,7 +54,7 @@ class Part(StrEnum):
 def train(
     model: Annotated[Model, typer.Option(help="Which model.")] = Model.KERNEL,
     size: Annotated[str, typer.Option(help="plain, article: 0.1M, 1M or 5M.")] = "0.1M",
-    minutes: Annotated[float, typer.Option(help="plain, article: CPU time, all starts.")] = 5,
+    steps: Annotated[int, typer.Option(help="plain, article: of 64 pairs each.")] = 1500,
     pathological: Annotated[
         float, typer.Option(help="plain, article: share of steps, hats and near-deltas.")
     ] = 0.1,
@@ -86,7 +86,7 @@ def train(
         folder = runs / (f"{model.value}-{size}" + ("" if pathological else "-ordinary"))
         train_grid.train(
             GridConfig(design="plain" if model is Model.PLAIN else "article", **SIZES[size]),
-            train_grid.GridTraining(minutes=minutes, seed=seed, pathological=pathological),
+            train_grid.GridTraining(steps=steps, seed=seed, pathological=pathological),
             folder,
         )
     typer.echo(f"learning curve: {draw(folder)}")

@@ -111,7 +111,15 @@ class GridModel(nn.Module):
         self.write = nn.Linear(config.width, 1)
 
     def forward(self, u0: Tensor, tau: Tensor) -> Tensor:
+        return self.decode(self.blocks(self.encode(u0, tau)))
+
+    def encode(self, u0: Tensor, tau: Tensor) -> Tensor:
+        """What the blocks read, (B, n, width)."""
         clock = (torch.log10(tau) + 3)[:, None].expand_as(u0)
-        h = self.read(torch.stack([u0, clock], dim=-1)) + self.position(self.waves)
-        out: Tensor = self.write(self.norm(self.blocks(h)))[..., 0]
+        h: Tensor = self.read(torch.stack([u0, clock], dim=-1)) + self.position(self.waves)
+        return h
+
+    def decode(self, h: Tensor) -> Tensor:
+        """u(τ) from what the blocks wrote."""
+        out: Tensor = self.write(self.norm(h))[..., 0]
         return out
