@@ -1,7 +1,7 @@
 """``calcert train heat``, ``calcert export heat`` and ``calcert evaluate heat``.
 
 python -m models.heat.cli train --model kernel
-python -m models.heat.cli train --model article --size 1M --steps 1500
+python -m models.heat.cli train --model article --size 1M --steps 800
 python -m models.heat.cli export
 python -m models.heat.cli evaluate
 """
@@ -54,7 +54,7 @@ class Part(StrEnum):
 def train(
     model: Annotated[Model, typer.Option(help="Which model.")] = Model.KERNEL,
     size: Annotated[str, typer.Option(help="plain, article: 0.1M, 1M or 5M.")] = "0.1M",
-    steps: Annotated[int, typer.Option(help="plain, article: of 64 pairs each.")] = 1500,
+    steps: Annotated[int, typer.Option(help="plain, article: of 64 pairs each.")] = 800,
     pathological: Annotated[
         float, typer.Option(help="plain, article: share of steps, hats and near-deltas.")
     ] = 0.1,

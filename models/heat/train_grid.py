@@ -40,7 +40,7 @@ class GridTraining:
     is the share of steps, hats and near-deltas among initial values. The learning rate is
     ``rate``, or ``rate_width`` / width where that is less."""
 
-    steps: int = 1500
+    steps: int = 800
     seed: int = 0
     batch: int = 32
     rate: float = 2e-3
