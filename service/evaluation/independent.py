@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import mpmath
 from mpmath import mp
@@ -95,44 +95,141 @@ def check_antiderivative(integrand: str, answer: str, variable: str, *, seed: in
     """Whether the derivative of ``answer`` is ``integrand`` wherever the latter is real.
 
     Parameters take random values. Wrong if one point says so; right after
-    :data:`POINTS` points that agree.
+    :data:`POINTS` points that agree. An answer for an integrand that has values, and
+    real ones nowhere, is wrong too, unless its formula has the imaginary unit in it.
     """
     f = parse(integrand, variables=(variable,))
     big = parse(answer, variables=(variable,), limits=ANSWER_LIMITS)
     names = sorted({*f.symbols(), *big.symbols()} - {variable})
     draw = random.Random(seed)  # noqa: S311 - reproducible points, no secret
-    agreed, asked = 0, 0
-    with mp.workdps(DIGITS):
-        h = mp.mpf(10) ** STEP
-        for attempt in range(240):
-            size = draw.choice((0.3, 1, 1, 2, 4, 9))
-            values = {n: mp.mpf(draw.randint(80, 300)) / 128 for n in names}
-            x = mp.mpf(draw.randint(-(2**20), 2**20)) / 2**20 * size
-            point = {**values, variable: x}
-            try:
-                wanted = mp.mpmathify(evaluate(f, point))
-                if not mp.isfinite(wanted):
-                    continue
-                if abs(mp.im(wanted)) > abs(wanted) * mp.mpf(10) ** -40 and attempt < 160:
-                    continue
-                sides = [evaluate(big, {**values, variable: x + k * h}) for k in (-2, -1, 1, 2)]
-            except (ValueError, ZeroDivisionError, OverflowError, mp.NoConvergence):
-                continue
-            asked += 1
-            # five-point formula: the error is h**4 times a fifth derivative
-            slope = (sides[0] - 8 * sides[1] + 8 * sides[2] - sides[3]) / (12 * h)
-            size_of = max(abs(wanted), mp.mpf(10) ** -30)
-            if not mp.isfinite(slope):
-                continue
-            if abs(slope - wanted) > WRONG * size_of + mp.mpf(10) ** -25:
-                # close to a singular point the formula itself may fail: move away once
-                nearer = _slope(big, values, variable, x, h * h)
-                if nearer is None or abs(nearer - wanted) > WRONG * size_of + mp.mpf(10) ** -25:
-                    return "wrong"
-            agreed += 1
-            if agreed >= POINTS:
-                return "right"
-    return "unknown"
+    complex_valued = any(n.head == "constant" and n.value == "I" for n in f.preorder())
+    agreed, valued = 0, False
+    for _ in range(DRAWS if names else 1):
+        values = {n: mp.mpf(draw.randint(80, 300)) / 128 for n in names}
+        with mp.workdps(SEARCH_DIGITS):
+            found = _Search(f, values, variable, draw, complex_valued=complex_valued)
+            points = found.points(ASKED if not names else POINTS // 2)
+        valued = valued or found.valued
+        with mp.workdps(DIGITS):
+            for x in points:
+                match _agrees(f, big, values, variable, x):
+                    case False:
+                        return "wrong"
+                    case True:
+                        agreed += 1
+        if agreed >= POINTS:
+            return "right"
+    return "wrong" if valued and not agreed else "unknown"
+
+
+#: Real points that are asked for when there are no parameters, and values tried for these.
+ASKED: Final = 20
+DRAWS: Final = 12
+#: Digits with which the real domain is looked for, and those that make a value real.
+SEARCH_DIGITS: Final = 45
+REAL: Final = mpmath.mpf(10) ** -38
+
+
+class _Search:
+    """Looks for points of the axis at which ``f`` is real, at many scales and then nearer.
+
+    ``valued`` tells afterwards whether there is evidence against a real domain: many finite
+    values, and none of them real.
+    """
+
+    def __init__(
+        self,
+        f: Tree,
+        values: dict[str, Any],
+        variable: str,
+        draw: random.Random,
+        *,
+        complex_valued: bool,
+    ) -> None:
+        self.f, self.values, self.variable = f, values, variable
+        self.draw, self.complex_valued = draw, complex_valued
+        self.finite = 0
+        self.real: list[Any] = []
+        #: (point, size of the imaginary part to that of the whole, that of the whole)
+        self.unreal: list[tuple[Any, Any, Any]] = []
+
+    @property
+    def valued(self) -> bool:
+        return not self.real and self.finite >= 40
+
+    def points(self, count: int) -> list[Any]:
+        """At most ``count`` points, drawn from all that were found."""
+        for x in self._spread():
+            self._try(x)
+            if len(self.real) >= 3 * count:
+                break
+        for turn in range(3):
+            if self.real:
+                break
+            # a real stretch begins at a zero, at a pole, or where the argument turns
+            by_ratio = sorted(self.unreal, key=lambda found: found[1])
+            by_size = sorted(self.unreal, key=lambda found: found[2])
+            near = [*by_ratio[:3], *by_size[:3], *by_size[-2:]]
+            self._dense([found[0] for found in near], 2 * turn)
+        if 0 < len(self.real) < count:
+            self._dense(self.real[:4], 1)
+            self._dense(self.real[:4], 5)
+        self.draw.shuffle(self.real)
+        return self.real[:count]
+
+    def _spread(self) -> list[Any]:
+        """Points of every size between 1e-6 and 1e6, most of them near the origin."""
+        chosen = [self._dyadic(size) for size in (0.3, 1, 1, 2, 4, 9) for _ in range(20)]
+        self.draw.shuffle(chosen)
+        for power in range(-6, 7):
+            for sign in (-1, 1):
+                chosen += [sign * (1 + abs(self._dyadic(1))) * mp.mpf(10) ** power]
+        beside = [mp.mpf(k) + self._dyadic(0.05) for k in range(-6, 7)]
+        fine = [mp.mpf(k) / 32 + self._dyadic(0.01) for k in range(-80, 81)]
+        self.draw.shuffle(fine)
+        return [*chosen, *beside, *fine]
+
+    def _dense(self, around: list[Any], power: int) -> None:
+        for centre in around:
+            for scale in range(power + 1, power + 5):
+                for _ in range(6):
+                    self._try(centre + self._dyadic(1) * (1 + abs(centre)) / mp.mpf(4) ** scale)
+
+    def _dyadic(self, size: float) -> Any:
+        return mp.mpf(self.draw.randint(-(2**20), 2**20)) / 2**20 * size
+
+    def _try(self, x: Any) -> None:
+        try:
+            value = mp.mpmathify(evaluate(self.f, {**self.values, self.variable: x}))
+        except (ValueError, ZeroDivisionError, OverflowError, mp.NoConvergence):
+            return
+        if not mp.isfinite(value):
+            return
+        self.finite += 1
+        if self.complex_valued or abs(mp.im(value)) <= abs(value) * REAL:
+            self.real.append(x)
+        else:
+            self.unreal.append((x, abs(mp.im(value)) / abs(value), abs(value)))
+
+
+def _agrees(f: Tree, big: Tree, values: dict[str, Any], variable: str, x: Any) -> bool | None:
+    """Whether the slope of ``big`` at ``x`` is ``f``; None when that cannot be told."""
+    h = mp.mpf(10) ** STEP * (min(1, abs(x)) or 1)
+    try:
+        wanted = mp.mpmathify(evaluate(f, {**values, variable: x}))
+        sides = [evaluate(big, {**values, variable: x + k * h}) for k in (-2, -1, 1, 2)]
+    except (ValueError, ZeroDivisionError, OverflowError, mp.NoConvergence):
+        return None
+    # five-point formula: the error is h**4 times a fifth derivative
+    slope = (sides[0] - 8 * sides[1] + 8 * sides[2] - sides[3]) / (12 * h)
+    if not mp.isfinite(slope) or not mp.isfinite(wanted):
+        return None
+    bound = WRONG * max(abs(wanted), mp.mpf(10) ** -30) + mp.mpf(10) ** -25
+    if abs(slope - wanted) <= bound:
+        return True
+    # close to a singular point the formula itself may fail: move nearer once
+    nearer = _slope(big, values, variable, x, h * h)
+    return nearer is not None and bool(abs(nearer - wanted) <= bound)
 
 
 def _slope(big: Tree, values: dict[str, Any], variable: str, x: Any, h: Any) -> Any:

@@ -14,6 +14,10 @@ from service.evaluation.independent import check_antiderivative, check_definite
         ("exp(-x**2)", "sqrt(pi)*erf(x)/2"),
         ("x**n", "x**(n + 1)/(n + 1)"),
         ("sqrt(1 - x**2)", "x*sqrt(1 - x**2)/2 + asin(x)/2"),
+        ("sqrt(x**2 - 10**8)/x", "sqrt(x**2 - 10**8) - 10**4*acos(10**4/abs(x))"),
+        ("sqrt(1/100000 - (x - 3)**2)*(x - 3)", "-(1/100000 - (x - 3)**2)**(3/2)/3"),
+        ("log(-log(x))/x", "log(x)*log(-log(x)) - log(x)"),
+        ("exp(I*x)", "-I*exp(I*x)"),
     ],
 )
 def test_right_answers_are_right(integrand: str, answer: str) -> None:
@@ -33,6 +37,24 @@ def test_right_answers_are_right(integrand: str, answer: str) -> None:
 def test_wrong_answers_are_wrong(integrand: str, answer: str) -> None:
     """A factor, a trace of another term, a sign on half of the axis."""
     assert check_antiderivative(integrand, answer, "x") == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "answer"),
+    [
+        ("sqrt(-1 - x**2)", "-x*abs(x)/2"),
+        ("acosh(x)*acos(x)", "x*acosh(x)*acos(x)"),
+        ("asin(2 + x**2)", "x*asin(2 + x**2)"),
+    ],
+)
+def test_an_answer_where_nothing_is_real_is_wrong(integrand: str, answer: str) -> None:
+    """Over the reals there is nothing to answer."""
+    assert check_antiderivative(integrand, answer, "x") == "wrong"
+
+
+def test_nothing_to_judge_is_unknown() -> None:
+    """An integrand without a value anywhere is left unjudged."""
+    assert check_antiderivative("Piecewise((x, x > 10**9))", "x**2/2", "x") == "unknown"
 
 
 @pytest.mark.parametrize(("answer", "verdict"), [("2/5", "right"), ("3/5", "wrong")])
