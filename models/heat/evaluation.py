@@ -22,7 +22,8 @@ from models.heat.boundary import Array, Boundary, Modes
 from models.heat.families import FAMILIES, truth
 from models.heat.metrics import Errors, measure, summary
 from models.heat.panels import PiecewisePolynomial, from_nodes, from_samples, smooth_nodes
-from models.heat.predictor import Graph, KernelPredictor, prepare
+from models.heat.predictor import KernelPredictor, prepare
+from models.heat.rows import Branch, Graph, in_runs
 from models.heat.tokens import ModeTokens, PointTokens, encode_modes, encode_points, mirror
 
 #: Resolutions tested: two that no model trained on, and log-uniform between them.
@@ -73,7 +74,7 @@ def load(folder: Path, precision: Precision) -> tuple[HeatManifest, KernelPredic
     manifest = read(folder)
     kind = np.float64 if precision == "float64" else np.float32
 
-    def graph(branch: str) -> Graph:
+    def graph(branch: Branch) -> Graph:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
@@ -85,7 +86,7 @@ def load(folder: Path, precision: Precision) -> tuple[HeatManifest, KernelPredic
             inputs = {name: np.ascontiguousarray(array, kind) for name, array in feed.items()}
             return np.asarray(session.run(None, inputs)[0], np.float64)
 
-        return run
+        return in_runs(run, branch)
 
     return manifest, KernelPredictor(graph("modes"), graph("points"))
 
@@ -152,7 +153,7 @@ def network(folder: Path, otherwise: KernelPredictor) -> KernelPredictor | None:
         inputs = {name: torch.from_numpy(array) for name, array in feed.items()}
         return np.asarray(branch(**inputs).numpy())
 
-    return KernelPredictor(run, otherwise.points)
+    return KernelPredictor(in_runs(run, "modes"), otherwise.points)
 
 
 def without(kernel: Kernel, network: KernelPredictor | None) -> dict[str, Kernel]:

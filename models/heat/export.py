@@ -1,7 +1,8 @@
 """Write the kernel model as ONNX graphs with a manifest.
 
 Each branch twice: float64, which the service runs on CPU, and float32, the raw
-graph for accelerators. All sizes (batch, tokens, times, queries) are free.
+graph for accelerators. All sizes (rows, values on the same tokens, tokens, times,
+places) are free.
 """
 
 from __future__ import annotations
@@ -19,27 +20,24 @@ from torch import Tensor, nn
 from models.artifacts import MANIFEST, GraphFile
 from models.heat.artifact import NAME
 from models.heat.kernel import KernelModel
+from models.heat.rows import INPUTS, Branch
 from models.heat.train_kernel import MODE_TAU, POINT_TAU, RESOLUTIONS
 
-VERSION = "1"
+VERSION = "2"
 
 #: τ from which the mode branch answers. In float32 the point branch cannot see a
 #: solution below rounding of its own terms, so it answers only while modes up to
 #: k = 32 still live; the mode branch needs few modes from here on.
 THRESHOLD = 1e-4
 
-INPUTS = {
-    "modes": ("coefficients", "frequency", "phase", "tau", "x"),
-    "points": ("strength", "position", "mass", "tau", "x"),
-}
-
 
 def export(model: KernelModel, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
     """Write ``folder`` and return the manifest. Checks each graph against PyTorch."""
     folder.mkdir(parents=True, exist_ok=True)
     graphs: dict[str, dict[str, Any]] = {}
+    branches: dict[Branch, nn.Module] = {"modes": model.modes, "points": model.points}
     for precision, dtype in (("float64", torch.float64), ("float32", torch.float32)):
-        for name, branch in (("modes", model.modes), ("points", model.points)):
+        for name, branch in branches.items():
             file = f"{name}.{precision}.onnx"
             _export(copy.deepcopy(branch).to(dtype).eval(), name, dtype, folder / file)
             graphs[f"{name}.{precision}"] = {
@@ -61,24 +59,27 @@ def export(model: KernelModel, folder: Path, training: dict[str, Any]) -> dict[s
     return manifest
 
 
-def _example(name: str, dtype: torch.dtype, seed: int) -> tuple[Tensor, ...]:
+def _example(name: Branch, dtype: torch.dtype, seed: int) -> tuple[Tensor, ...]:
     """Inputs of the right kind; every size differs, so that none is taken for another."""
     rng = np.random.default_rng(seed)
-    rows, tokens, times, queries = 2 + seed, 11 + seed, 3 + seed, 7 + seed
-    first = rng.normal(size=(rows, tokens))
-    tau = np.exp(rng.uniform(-9, -5, size=times))
+    rows, channels, tokens, times, places = 2 + seed, 5 + seed, 11 + seed, 3 + seed, 7 + seed
+    amount = rng.normal(size=(rows, channels, tokens))
+    tau = np.exp(rng.uniform(-9, -5, size=(rows, times)))
+    place = rng.uniform(-0.1, 1.1, size=(rows, tokens))
     if name == "modes":
-        arrays = [first, np.pi * np.arange(1, tokens + 1), rng.uniform(size=tokens)]
-    else:
-        arrays = [first, np.sort(rng.uniform(-0.1, 1.1, size=tokens)), rng.uniform(size=tokens)]
-    return tuple(torch.from_numpy(a).to(dtype) for a in (*arrays, tau, np.linspace(0, 1, queries)))
+        place = np.pi * np.arange(1, tokens + 1) * np.ones((rows, 1))
+    share, x = rng.uniform(size=(rows, tokens)), rng.uniform(size=(rows, places))
+    return tuple(torch.from_numpy(a).to(dtype) for a in (amount, place, share, tau, x))
 
 
-def _export(branch: nn.Module, name: str, dtype: torch.dtype, path: Path) -> None:
-    rows, tokens, times, queries = (
-        torch.export.Dim(size, min=1, max=2**24) for size in ("B", "T", "M", "Q")
+def _export(branch: nn.Module, name: Branch, dtype: torch.dtype, path: Path) -> None:
+    rows, channels, tokens, times, places = (
+        torch.export.Dim(size, min=1, max=2**20) for size in ("R", "C", "T", "M", "Q")
     )
-    shapes = ({0: rows, 1: tokens}, {0: tokens}, {0: tokens}, {0: times}, {0: queries})
+    token = {0: rows, 1: tokens}
+    shapes = (
+        {0: rows, 1: channels, 2: tokens}, token, token, {0: rows, 1: times}, {0: rows, 1: places}
+    )  # fmt: skip
     with torch.no_grad():
         torch.onnx.export(
             branch,
@@ -94,7 +95,7 @@ def _export(branch: nn.Module, name: str, dtype: torch.dtype, path: Path) -> Non
         _check(branch, name, dtype, path)
 
 
-def _check(branch: nn.Module, name: str, dtype: torch.dtype, path: Path) -> None:
+def _check(branch: nn.Module, name: Branch, dtype: torch.dtype, path: Path) -> None:
     """Raises ``AssertionError`` when ONNX Runtime and PyTorch disagree at other sizes."""
     import onnxruntime  # noqa: PLC0415 - the train extra does not bring a runtime
 

@@ -83,11 +83,12 @@ class ModeBranch(nn.Module):
     def forward(
         self, coefficients: Tensor, frequency: Tensor, phase: Tensor, tau: Tensor, x: Tensor
     ) -> Tensor:
-        """``coefficients`` (B, K), ``frequency``, ``phase`` (K,), ``tau`` (M,), ``x`` (Q,)
-        -> (B, M, Q)."""
-        factor = torch.exp(-self.decay(frequency, tau[:, None]))  # (M, K)
-        waves = torch.sin(frequency[:, None] * x + phase[:, None])  # (K, Q)
-        return (coefficients[:, None, :] * factor) @ waves
+        """``coefficients`` (R, C, K), ``frequency``, ``phase`` (R, K), ``tau`` (R, M),
+        ``x`` (R, Q) -> (R, C, M, Q)."""
+        factor = torch.exp(-self.decay(frequency[:, None, :], tau[:, :, None]))  # (R, M, K)
+        waves = torch.sin(frequency[:, :, None] * x[:, None, :] + phase[:, :, None])  # (R, K, Q)
+        left = coefficients[:, :, None, :] * factor[:, None, :, :]  # (R, C, M, K)
+        return (left.flatten(1, 2) @ waves).reshape(*left.shape[:3], x.shape[1])
 
 
 class PointBranch(nn.Module):
@@ -100,15 +101,15 @@ class PointBranch(nn.Module):
     def forward(
         self, strength: Tensor, position: Tensor, mass: Tensor, tau: Tensor, x: Tensor
     ) -> Tensor:
-        """``strength`` (B, T), ``position``, ``mass`` (T,), ``tau`` (M,), ``x`` (Q,)
-        -> (B, M, Q)."""
-        distance = torch.abs(x[:, None] - position)  # (Q, T)
-        score = -self.score(distance, tau[:, None, None])  # (M, Q, T)
+        """``strength`` (R, C, T), ``position``, ``mass`` (R, T), ``tau`` (R, M), ``x`` (R, Q)
+        -> (R, C, M, Q)."""
+        distance = torch.abs(x[:, :, None] - position[:, None, :])  # (R, Q, T)
+        score = -self.score(distance[:, None], tau[:, :, None, None])  # (R, M, Q, T)
         # the softmax, kept apart from the masses so that a point mass has no share in it
-        weight = torch.exp(score - score.amax(dim=-1, keepdim=True))
-        total = weight @ mass  # (M, Q)
-        mixed = torch.matmul(strength, weight.transpose(1, 2))  # (M, B, Q)
-        return mixed.transpose(0, 1) / total
+        weight = torch.exp(score - score.amax(dim=-1, keepdim=True)).flatten(1, 2)
+        total = weight @ mass[:, :, None]  # (R, MQ, 1)
+        mixed = strength @ weight.transpose(1, 2) / total.transpose(1, 2)  # (R, C, MQ)
+        return mixed.reshape(*strength.shape[:2], tau.shape[1], x.shape[1])
 
 
 class KernelModel(nn.Module):

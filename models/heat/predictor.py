@@ -1,13 +1,12 @@
 """Run the exported kernel model; no PyTorch.
 
-A :class:`Graph` is anything that maps named arrays to one array: an ONNX Runtime
-session here, the service's own session there.
+A graph is anything that maps rows to their values: a session of ONNX Runtime here,
+the service's engine with its batches there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from models.heat.boundary import Array, Boundary
 from models.heat.panels import PiecewisePolynomial
+from models.heat.rows import MOST, Graph, Row
 from models.heat.tokens import (
     REACH,
     ModeTokens,
@@ -25,10 +25,8 @@ from models.heat.tokens import (
     point_tokens,
 )
 
-Graph = Callable[[Mapping[str, Array]], Array]
-
-#: Points are taken in groups this wide, since each group is a run of the graph: wide
-#: ones while there are few scores (points × tokens) in all.
+#: Points are taken in groups this wide, a row of the graph each: wide ones while there
+#: are few scores (points × tokens) in all.
 _WIDE, _NARROW = 1 / 8, 1 / 128
 _FEW_SCORES = 2**20
 
@@ -93,34 +91,36 @@ class KernelPredictor:
 
     def run_modes(self, tokens: ModeTokens, tau: Array, x: Array) -> Array:
         """Values (B, M, Q)."""
-        return self.modes(
-            {
-                "coefficients": tokens.coefficients,
-                "frequency": tokens.frequency,
-                "phase": tokens.phase,
-                "tau": tau,
-                "x": x,
-            }
-        )
+        most = max(1, MOST // (len(tau) * len(tokens.frequency)))
+        rows = [
+            Row(tokens.coefficients, tokens.frequency, tokens.phase, tau, x[start : start + most])
+            for start in range(0, len(x), most)
+        ]
+        return np.concatenate(self.modes(rows), axis=2)
 
     def run_points(self, tokens: PointTokens, tau: Array, x: Array) -> Array:
         """Values (B, M, Q). Points are taken in groups that see the same few tokens."""
         reach = REACH * math.sqrt(4 * float(tau.max()))
         wide = len(x) * len(tokens.mass) < _FEW_SCORES
-        out = np.empty((len(tokens.strength), len(tau), len(x)))
         order = np.argsort(x, kind="stable")
         groups = np.floor(x[order] / max(reach, _WIDE if wide else _NARROW)).astype(int)
+        rows = []
         for group in np.split(order, np.flatnonzero(np.diff(groups)) + 1):
             first, last = np.searchsorted(
                 tokens.position, [x[group[0]] - reach, x[group[-1]] + reach]
             )
-            out[:, :, group] = self.points(
-                {
-                    "strength": tokens.strength[:, first:last],
-                    "position": tokens.position[first:last],
-                    "mass": tokens.mass[first:last],
-                    "tau": tau,
-                    "x": x[group],
-                }
-            )
+            seen = slice(first, last)
+            most = max(1, MOST // (len(tau) * (last - first)))
+            rows += [
+                Row(
+                    tokens.strength[:, seen],
+                    tokens.position[seen],
+                    tokens.mass[seen],
+                    tau,
+                    x[group[start : start + most]],
+                )
+                for start in range(0, len(group), most)
+            ]
+        out = np.empty((len(tokens.strength), len(tau), len(x)))
+        out[:, :, order] = np.concatenate(self.points(rows), axis=2)
         return out

@@ -47,7 +47,7 @@ Batch = tuple[str, tuple[Tensor, ...], Tensor]
 
 
 def batches(rng: np.random.Generator, size: int, branch: str) -> Iterator[Batch]:
-    """Inputs of ``branch`` and the truth (B, 1, n), without end."""
+    """Inputs of ``branch``, one row, and the truth (1, B, 1, n), without end."""
     low, high = np.log(MODE_TAU if branch == "modes" else POINT_TAU)
     kinds = list(Boundary)
     drawers = list(FAMILIES.values())
@@ -58,7 +58,7 @@ def batches(rng: np.random.Generator, size: int, branch: str) -> Iterator[Batch]
         u = np.stack([drawers[rng.integers(len(drawers))](rng, x) for _ in range(size)])
         u /= np.abs(u).max(axis=1, keepdims=True) + 1e-300
         target = truth(u, boundary, np.full(size, tau))
-        yield branch, _inputs(branch, u, x, boundary, tau), torch.from_numpy(target)[:, None]
+        yield branch, _inputs(branch, u, x, boundary, tau), torch.from_numpy(target)[None, :, None]
 
 
 def _inputs(branch: str, u: Array, x: Array, boundary: Boundary, tau: float) -> tuple[Tensor, ...]:
@@ -69,7 +69,7 @@ def _inputs(branch: str, u: Array, x: Array, boundary: Boundary, tau: float) -> 
     else:
         points = encode_points(u, x, boundary, tau)
         arrays = (points.strength, points.position, points.mass, times, x)
-    return tuple(torch.from_numpy(np.ascontiguousarray(a)) for a in arrays)
+    return tuple(torch.from_numpy(np.ascontiguousarray(a))[None] for a in arrays)
 
 
 def loss(branch: ModeBranch | PointBranch, batch: Batch) -> Tensor:

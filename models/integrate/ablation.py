@@ -37,6 +37,7 @@ from models.integrate import excluded
 from models.integrate.data import LONGEST_SOURCE, LONGEST_TARGET
 from models.integrate.families import backward
 from models.integrate.problem import Unlabelled, label, spell
+from models.integrate.recipe import to_symengine
 from models.numeric import is_finite
 from models.training import Run, train
 from models.transformer import Transformer
@@ -162,7 +163,7 @@ def _points(integrand: Tree, count: int) -> list[tuple[complex, complex]]:
     """(x, value) at random complex points near the positive axis."""
     rng = random.Random(3)  # noqa: S311 - reproducible points, no secret
     drawn = [complex(rng.uniform(0.3, 1.9), rng.uniform(0.05, 0.5)) for _ in range(3 * count)]
-    values = _values(backward.to_symengine(integrand), drawn)
+    values = _values(to_symengine(integrand), drawn)
     if values is None:
         return []
     size = np.abs(values)
@@ -174,7 +175,7 @@ def _points(integrand: Tree, count: int) -> list[tuple[complex, complex]]:
 def _slopes(tree: Tree, points: Sequence[tuple[complex, complex]]) -> Any:
     """Derivatives of ``tree`` at ``points``; None where there are none."""
     try:
-        slope = symengine.diff(backward.to_symengine(tree), symengine.Symbol("x"))
+        slope = symengine.diff(to_symengine(tree), symengine.Symbol("x"))
     except (ArithmeticError, RuntimeError, ValueError, TypeError, AttributeError):
         return None
     column = _values(slope, [at for at, _ in points])

@@ -5,7 +5,7 @@ canonical form (:mod:`models.integrate.excluded`). The sets after Lample & Chart
 (2020, arXiv:1912.01412, sections 3 and 4) are made here and stored in
 ``lample_charton.tsv``::
 
-    python -m models.integrate.test_sets
+    python -m models.integrate.test_sets [KIND ...]
 
 *Forward* draws f and keeps what a teacher, FriCAS, integrates; *backward* draws F and
 asks for F'; *by parts* draws F and G and asks for F·G' where F'·G is a problem whose
@@ -22,44 +22,27 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import symengine
 from tqdm import tqdm
 
 from models.held_out import is_held_out
+from models.integrate.recipe import FAILURES, Recipe
 from models.numeric import is_finite
-from models.random_trees import Alphabet, RandomTrees
 from tokenizer.codec import Unencodable, encode
 from tokenizer.errors import ParseError
-from tokenizer.heads import ELEMENTARY
 from tokenizer.normalise import normalise
 from tokenizer.parse import parse
 from tokenizer.render import to_text
-from tokenizer.tree import Tree
 
 #: Longest question, in tokens: what the model reads.
 LONGEST = 160
-_KNOWN = 20_000
 STORED = Path(__file__).with_name("lample_charton.tsv")
 KINDS = ("backward", "by parts", "forward")
-_NOT_IN_PAPER = frozenset(
-    "Abs sign erf cot sec csc acot asec acsc coth sech csch acoth asech acsch".split()
-)
-#: Operators of their table, integers to 5, no parameters; chances as they state them.
-PAPER = Alphabet(
-    binary=(("add", 10), ("mul", 10), ("sub", 5), ("div", 5)),
-    unary=tuple((head, 1.0) for head in ELEMENTARY if head not in _NOT_IN_PAPER),
-    variable=0.75,
-    integer=0.25,
-    parameter=0.0,
-    pi=0.0,
-    large=0.0,
-)
 _TEACHER_SECONDS = 3.0
 
 
@@ -158,26 +141,6 @@ class Teacher:
         return [n in answers and not bad.search(answers[n]) for n in range(len(integrands))]
 
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-}
-
-
-def _symengine(tree: Tree) -> Any:
-    """A Tree of the paper's operators in SymEngine, which simplifies a little."""
-    if tree.head == "integer":
-        return symengine.Integer(tree.value)
-    if tree.head == "symbol":
-        return symengine.Symbol(str(tree.value))
-    args = [_symengine(arg) for arg in tree.args]
-    if tree.head == "neg":
-        return -args[0]
-    return (_BINARY.get(tree.head) or getattr(symengine, tree.head))(*args)
-
-
 def _question(expression: Any) -> str | None:
     """The expression as we write it, if it is a question of the test fold and has values."""
     try:
@@ -194,68 +157,53 @@ class Generator:
     """Draws candidates of each kind."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)  # noqa: S311 - reproducible sets, no secret
-        self.trees = RandomTrees(PAPER)
-        self.known: set[str] = set()
-        while len(self.known) < _KNOWN:
-            with suppress(RuntimeError, ZeroDivisionError):
-                self.known.add(str(symengine.expand(self.slope(self.function(0, 4)))))
+        self.recipe = Recipe(random.Random(seed))  # noqa: S311 - reproducible sets, no secret
 
-    def function(self, least: int, most: int) -> Any:
-        """A random expression with ``least`` to ``most`` operators, in SymEngine."""
-        return _symengine(self.trees.sample(self.rng, self.rng.randint(least, most)))
-
-    @staticmethod
-    def slope(function: Any) -> Any:
-        """Its derivative."""
-        return symengine.diff(function, symengine.Symbol("x"))
-
-    def forward(self) -> Any:
-        """A random f, still to be asked of the teacher."""
-        return self.function(1, 15)
-
-    def backward(self) -> Any:
-        """F' for a random F."""
-        return self.slope(self.function(1, 15))
-
-    def by_parts(self) -> Any:
-        """F·G' where F'·G is a problem whose answer is known; None when it is not."""
-        f, g = self.function(0, 5), self.function(0, 5)
-        if str(symengine.expand(self.slope(f) * g)) not in self.known:
-            return None
-        return f * self.slope(g)
+    def draw(self, kind: str) -> Any:
+        """A random integrand of ``kind`` in SymEngine; None for a draw without success."""
+        match kind:
+            case "forward":
+                return self.recipe.function(1, 15)
+            case "backward":
+                return self.recipe.backward()[0]
+        found = self.recipe.by_parts()
+        return found and found[0]
 
     def questions(self, kind: str) -> Iterator[str]:
         """Different candidates of one kind, without end."""
         seen: set[str] = set()
-        draw = {"forward": self.forward, "backward": self.backward, "by parts": self.by_parts}[kind]
         while True:
             try:
-                text = _question(draw())
-            except (RuntimeError, ZeroDivisionError):
+                text = _question(self.draw(kind))
+            except FAILURES:
                 continue
             if text is not None and text not in seen:
                 seen.add(text)
                 yield text
 
 
-def generate(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """``count`` questions of each kind as (kind, integrand)."""
-    generator, teacher = Generator(seed), Teacher()
-    for kind in KINDS:
-        candidates = generator.questions(kind)
-        kept = 0
-        with tqdm(total=count, desc=kind) as bar:
-            while kept < count:
-                texts = [next(candidates) for _ in range(4)]
-                right = teacher.integrates(texts) if kind == "forward" else [True] * len(texts)
-                for text, is_right in zip(texts, right, strict=True):
-                    if is_right and kept < count:
-                        kept += 1
-                        bar.update()
-                        yield kind, text
+def generate(kind: str, count: int, seed: int = 1) -> Iterator[str]:
+    """``count`` integrands of one of :data:`KINDS`."""
+    candidates, teacher = Generator(seed).questions(kind), Teacher()
+    kept = 0
+    with tqdm(total=count, desc=kind) as bar:
+        while kept < count:
+            texts = [next(candidates) for _ in range(4)]
+            right = teacher.integrates(texts) if kind == "forward" else [True] * len(texts)
+            for text, is_right in zip(texts, right, strict=True):
+                if is_right and kept < count:
+                    kept += 1
+                    bar.update()
+                    yield text
+
+
+def main(kinds: Sequence[str]) -> None:
+    """Make the sets of ``kinds`` again; the others stay as they are stored."""
+    made = {kind: list(generate(kind, 500) if kind in kinds else stored(kind)) for kind in KINDS}
+    with STORED.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerows((kind, text) for kind, texts in made.items() for text in texts)
 
 
 if __name__ == "__main__":
-    with STORED.open("w", newline="", buffering=1) as file:
-        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(generate(500))
+    main(sys.argv[1:] or KINDS)

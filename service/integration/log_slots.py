@@ -12,6 +12,9 @@
     function of u it is ``log(q)`` as a polynomial in Y.
     ``log(x / Y)``, ``log(x / (Y*q))``, Y**n = a + b*x**n, and ``log(Y1 / Y2)``, n-th roots of
     linear functions, likewise with u the quotient.
+    ``log(A + B)``, sums of two roots or of a polynomial and a root, also stands for the
+    slots of D = A**2 - B**2: log(D), log(A/D), log(B/D), log(A*B/D), and for the primitive of
+    dx/(A*B).
 
 The integrals behind these are tables' standard ones (Gradshteyn & Ryzhik 2.1, 2.2). Every
 expression is a candidate for exact linear algebra: a wrong one gets the coefficient zero.
@@ -27,6 +30,7 @@ from typing import Final
 import sympy
 from sympy import S
 
+from service.integration.conjugate import Conjugates, conjugates
 from service.integration.primitives import factor_primitives, square_root
 from service.verification.convert import from_sympy, to_sympy
 from tokenizer.ansatz import rational_value
@@ -92,6 +96,9 @@ def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
         radicals = [root for base, _ in above for root in _radicals(base) or ()]
         yield from _over_root(radicals, sympy.Mul(*map(to_sympy, poles)), x)
         return
+    pair = conjugates(argument, str(x))
+    if pair is not None:
+        yield from _conjugate_slot(pair, x)
     if argument.head in ("add", "sub"):
         second = _radicals(argument.args[1])
         kernel = to_sympy(argument.args[0])
@@ -103,6 +110,19 @@ def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
                 yield from _root_primitive(sympy.Poly(square, u), kernel, root)
                 return
     yield from _polynomial_slot(to_sympy(argument), x)
+
+
+def _conjugate_slot(pair: Conjugates, x: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """The logarithm slots of D, A/D, B/D and A*B/D, and the primitive of dx/(A*B)."""
+    roots = [(radicand, 2) for radicand in pair.radicands]
+    if pair.norm.has(x):
+        yield from _polynomial_slot(pair.norm, x)
+        for radicals in (roots, *([root] for root in roots if len(roots) > 1)):
+            yield from _over_root(radicals, pair.norm, x)
+    inside = sympy.Poly(sympy.expand(sympy.Mul(*pair.radicands)), x)
+    if inside.degree() == 2:
+        root = sympy.Mul(*map(sympy.sqrt, pair.radicands))
+        yield from _root_primitive(inside, x, root)
 
 
 def _root_quotient(

@@ -9,7 +9,8 @@ Sum slot
     with i + j <= n: each has a coefficient of its own anyway.
 Denominator slot
     ``<POLYd> g / B`` with a polynomial B stands for ``p(x) * g`` and, for each factor
-    q**m of B over Q, ``r_k(x) * g / q**k`` with deg r_k < deg q, k = 1 … m.
+    q**m of B over Q, ``r_k(x) * g / q**k`` with deg r_k < deg q, k = 1 … m. With B a sum
+    A + B of roots, A**2 - B**2 takes its place, and g comes also times A, B and A*B.
 Polynomial slot
     ``<POLYd>`` with the largest d stands for "as many as it takes": d is raised until the term
     grows as fast as x times the integrand, or tends to a constant. So is any d where all is
@@ -26,6 +27,7 @@ from typing import Final
 import numpy as np
 import sympy
 
+from service.integration.conjugate import conjugates
 from service.integration.evaluate import CannotEvaluate, Evaluator, FloatField
 from service.integration.log_slots import factor_list, factors, log_candidates
 from service.verification.convert import ConversionError, from_sympy, to_sympy
@@ -95,7 +97,12 @@ def _expand(term: Term, present: frozenset[Tree], variable: str) -> Iterator[Ter
     rest: list[Tree] = []
     for base, power in below:
         degree = polynomial_degree(base, variable)
-        if degree is None or degree == 0:
+        pair = conjugates(base, variable) if degree is None else None
+        if pair is not None and len(sums) * 4 <= MAX_SUM:
+            sums = [_times(a, b) for b in (_ONE, *pair.span) for a in sums]
+            norm = from_sympy(pair.norm)
+            poles += [(norm, power)] if norm.contains(variable) else []
+        elif degree is None or degree == 0:
             rest.append(base if power == 1 else call("pow", base, integer(power)))
         else:
             poles.append((base, power))

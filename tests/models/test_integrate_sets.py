@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import islice
 
 import pytest
@@ -10,16 +11,17 @@ import pytest
 from models.held_out import is_held_out
 from models.integrate.ablation import WAYS, Way, pairs
 from models.integrate.excluded import Measured
+from models.integrate.families.recipe import backward, by_parts
+from models.integrate.problem import Problem
 from models.integrate.test_sets import (
     KINDS,
     LONGEST,
-    PAPER,
     Generator,
     robustness,
     stored,
     variations,
 )
-from models.random_trees import RandomTrees
+from service.integration.complete import complete
 from tokenizer.codec import encode
 from tokenizer.normalise import normalise
 from tokenizer.parse import parse
@@ -57,11 +59,21 @@ def test_variations_are_made_of_solved_problems_alone() -> None:
 
 def test_backward_questions_are_drawn_without_end() -> None:
     """The generator of the stored sets still draws questions of the test fold."""
-    generator = object.__new__(Generator)  # its table of known problems takes minutes
-    generator.rng, generator.trees = random.Random(3), RandomTrees(PAPER)
-    for text in islice(generator.questions("backward"), 2):
+    for text in islice(Generator(3).questions("backward"), 2):
         ids = encode(normalise(parse(text, variables=("x",)), "x").tree).ids
         assert is_held_out(ids)
+
+
+@pytest.mark.parametrize("sample", [backward, by_parts()], ids=["backward", "by parts"])
+def test_problems_of_the_recipe_are_completed(sample: Callable[[random.Random], Problem]) -> None:
+    """The form that a problem comes with leads to an antiderivative of its integrand."""
+    rng = random.Random(11)
+    done = 0
+    for _ in range(8):
+        problem = sample(rng)
+        if problem.integrand.size < 40:
+            done += complete(problem.integrand, "x", problem.terms, 5) is not None
+    assert done >= 3
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)

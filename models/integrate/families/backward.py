@@ -13,6 +13,7 @@ from typing import Any, Final
 import symengine
 
 from models.integrate.problem import Problem, Unlabelled
+from models.integrate.recipe import to_symengine
 from models.integrate.writing import ONE, Writer, negated, product, raised
 from models.random_trees import Alphabet, RandomTrees
 from tokenizer.ansatz import ansatz_of
@@ -72,31 +73,6 @@ def _is_costly(tree: Tree) -> bool:
         )
         for node in tree.preorder()
     )
-
-
-def to_symengine(tree: Tree) -> Any:
-    """The expression with SymEngine's automatic simplifications."""
-    if tree.head == "integer":
-        return symengine.Integer(tree.value)
-    if tree.head == "symbol":
-        return symengine.Symbol(str(tree.value))
-    if tree.head == "constant":
-        return {"pi": symengine.pi, "E": symengine.E, "I": symengine.I}[str(tree.value)]
-    args = [to_symengine(arg) for arg in tree.args]
-    match tree.head:
-        case "neg":
-            return -args[0]
-        case "add":
-            return args[0] + args[1]
-        case "sub":
-            return args[0] - args[1]
-        case "mul":
-            return args[0] * args[1]
-        case "div":
-            return args[0] / args[1]
-        case "pow":
-            return args[0] ** args[1]
-    return getattr(symengine, tree.head)(args[0])
 
 
 def from_symengine(e: Any, writer: Writer) -> Tree:
