@@ -6,9 +6,10 @@ FLINT's complex balls (one point, any precision). Derivatives are carried along
 as dual numbers (forward-mode automatic differentiation), so nothing is ever
 differentiated symbolically here.
 
-Principal values throughout. ``Abs``, ``sign``, ``Max``, ``Piecewise``, ``floor``
-choose their branch by the real part: at points near the real axis they are the
-analytic continuation of what they are on the reals.
+Principal values throughout. On the real axis ``Abs`` and ``sign`` are those of complex
+numbers, while ``Max``, ``Heaviside``, ``floor`` and comparisons have no value where their
+arguments are not real. At points off the axis all of them choose their branch by the real
+part: there they are the analytic continuation of what they are on the reals.
 """
 
 from __future__ import annotations
@@ -107,6 +108,22 @@ class FloatField:
         return np.floor(np.real(u)).astype(complex)
 
     @staticmethod
+    def is_real(u: Any) -> Any:
+        return ~(np.abs(np.imag(u)) > 1e-9 * np.abs(u))
+
+    @staticmethod
+    def size(u: Any) -> Any:
+        return np.abs(u).astype(complex)
+
+    @staticmethod
+    def conjugate(u: Any) -> Any:
+        return np.conjugate(u)
+
+    @staticmethod
+    def real_part(u: Any) -> Any:
+        return np.real(u).astype(complex)
+
+    @staticmethod
     def where(condition: Any, then: Any, otherwise: Any) -> Any:
         return np.where(condition, then, otherwise)
 
@@ -181,6 +198,22 @@ class BallField:
     @staticmethod
     def floor(u: acb) -> acb:
         return acb(u.real.floor())
+
+    @staticmethod
+    def is_real(u: acb) -> bool:
+        return bool(u.imag.contains(0)) or not u.is_finite()
+
+    @staticmethod
+    def size(u: acb) -> acb:
+        return acb(abs(u))
+
+    @staticmethod
+    def conjugate(u: acb) -> acb:
+        return u.conjugate()
+
+    @staticmethod
+    def real_part(u: acb) -> acb:
+        return acb(u.real)
 
     @staticmethod
     def where(condition: bool, then: acb, otherwise: acb) -> acb:
@@ -302,6 +335,14 @@ _RULES: Final[dict[str, Rule]] = {
 }
 
 
+#: Functions of one argument that want a real one, off the axis by its real part.
+_ORDERED: Final = frozenset({"Abs", "sign", "Heaviside", "floor", "ceiling"})
+
+
+def _imaginary(value: Any) -> Any:
+    return value.imag if isinstance(value, acb) else np.imag(value)
+
+
 class Evaluator:
     """Evaluates Trees at fixed points; shared subtrees are computed once.
 
@@ -319,6 +360,8 @@ class Evaluator:
             values = {name: np.asarray(v, dtype=np.complex128)[()] for name, v in values.items()}
         self.values = values
         self.variable = variable
+        #: Whether all points are on the real axis.
+        self.on_axis = bool(np.all(_imaginary(values.get(variable, 0)) == 0))
         self.seen: dict[Tree, Dual] = {}
 
     def dual(self, tree: Tree) -> Dual:
@@ -352,9 +395,31 @@ class Evaluator:
             rule = _RULES.get(head)
             if rule is None:
                 raise CannotEvaluate(f"no rule for {head}")
+            if self.on_axis and head in _ORDERED:
+                return self._of_complex(head, rule, u, du)
             value, slope = rule(f, u)
             return value, slope * du
         return self._binary(tree, duals)
+
+    def _of_complex(self, head: str, rule: Rule, u: Any, du: Any) -> Dual:
+        """A function of the order of the reals, at values that may not be real."""
+        f = self.field
+        real = f.is_real(u)
+        if np.all(real):
+            value, slope = rule(f, u)
+            return value, slope * du
+        nothing = self._nothing()
+        value, slope = rule(f, f.where(real, u, f.number(1)))
+        slope = slope * du
+        size = f.size(u)
+        if head == "Abs":
+            along = f.real_part(f.conjugate(u) * du) / size
+            return f.where(real, value, size), f.where(real, slope, along)
+        other = u / size if head == "sign" else nothing
+        return f.where(real, value, other), f.where(real, slope, nothing)
+
+    def _nothing(self) -> Any:
+        return acb("nan") if isinstance(self.field, BallField) else np.complex128(np.nan)
 
     def _binary(self, tree: Tree, duals: list[Dual]) -> Dual:
         f = self.field
@@ -377,7 +442,7 @@ class Evaluator:
                     smaller = f.less(other, best, or_equal=False)
                     keep = smaller if tree.head == "Max" else f.less(best, other, or_equal=True)
                     best, slope = f.where(keep, best, other), f.where(keep, slope, its_slope)
-                return best, slope
+                return self._where_real([u for u, _ in duals], best, slope)
             case "polylog" if rational_value(tree.args[0]) == (2, 1):
                 return f.dilog(v), -f.log(1 - v) / v * dv
         raise CannotEvaluate(f"no rule for {tree.head}")
@@ -412,12 +477,29 @@ class Evaluator:
 
     def _piecewise(self, tree: Tree) -> Dual:
         f = self.field
-        nan = f.number(0) / 0 if isinstance(f, BallField) else np.complex128(np.nan)
-        value, slope = nan, nan
+        value = slope = self._nothing()
         for piece, condition in reversed(list(zip(tree.args[::2], tree.args[1::2], strict=True))):
             holds = self._condition(condition)
             v, dv = self.dual(piece)
             value, slope = f.where(holds, v, value), f.where(holds, dv, slope)
+        compared = [
+            self.dual(side)[0]
+            for condition in tree.args[1::2]
+            for node in condition.preorder()
+            if node.head in ("Lt", "Le", "Gt", "Ge")
+            for side in node.args
+        ]
+        return self._where_real(compared, value, slope)
+
+    def _where_real(self, compared: list[Any], value: Any, slope: Any) -> Dual:
+        """(value, slope), and nothing where one of ``compared`` is not real."""
+        if self.on_axis:
+            nothing = self._nothing()
+            for u in compared:
+                real = self.field.is_real(u)
+                if not np.all(real):
+                    value = self.field.where(real, value, nothing)
+                    slope = self.field.where(real, slope, nothing)
         return value, slope
 
     def _condition(self, tree: Tree) -> Any:

@@ -112,7 +112,9 @@ def _structural(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int) ->
             return S.Zero  # what is bounded, times what vanishes
         value = e.func(*parts)
         return None if value.has(S.NaN, S.ComplexInfinity, sympy.AccumBounds) else value
-    inner = _structural(e.base if e.is_Pow else e.args[0], x, point, side)
+    if not e.is_Pow and any(arg.has(x) for arg in e.args[:-1]):
+        return None
+    inner = _structural(e.base if e.is_Pow else e.args[-1], x, point, side)
     if inner is None:
         return None
     if inner.is_infinite and isinstance(e, sympy.sin | sympy.cos):
@@ -131,7 +133,7 @@ def _structural(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int) ->
         value = inner**e.exp
         return None if value.has(S.NaN, S.ComplexInfinity) else value
     if inner.is_finite and e.is_Function:
-        value = e.func(inner)
+        value = e.func(*e.args[:-1], inner)
         return None if value.has(*_INFINITE) else value
     return None
 
