@@ -62,9 +62,9 @@ def export(model: KernelModel, folder: Path, training: dict[str, Any]) -> dict[s
 def _example(name: Branch, dtype: torch.dtype, seed: int) -> tuple[Tensor, ...]:
     """Inputs of the right kind; every size differs, so that none is taken for another."""
     rng = np.random.default_rng(seed)
-    rows, channels, tokens, times, places = 2 + seed, 5 + seed, 11 + seed, 3 + seed, 7 + seed
+    rows, channels, tokens, times, places = 2 + seed, 5 + seed, 23 + seed, 3 + seed, 7 + seed
     amount = rng.normal(size=(rows, channels, tokens))
-    tau = np.exp(rng.uniform(-9, -5, size=(rows, times)))
+    tau = np.exp(rng.uniform(-6, -3, size=(rows, times)))
     place = rng.uniform(-0.1, 1.1, size=(rows, tokens))
     if name == "modes":
         place = np.pi * np.arange(1, tokens + 1) * np.ones((rows, 1))

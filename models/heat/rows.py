@@ -50,7 +50,7 @@ class Row:
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """C, T, M, Q."""
-        return (*self.amount.shape, len(self.tau), len(self.x))  # type: ignore[return-value]  # two and two
+        return (*self.amount.shape, len(self.tau), len(self.x))
 
 
 def cost(shape: Sequence[int]) -> float:

@@ -27,6 +27,7 @@ from models.integrate.families import (
     polynomials,
     quadratic_radicals,
     rational,
+    recipe,
     roots,
     special,
     substitution,
@@ -41,7 +42,7 @@ from tokenizer.codec import Unencodable, encode
 from tokenizer.normalise import VARIABLE, normalise, rename
 
 #: Longest question and label that are trained on, in tokens.
-LONGEST_SOURCE, LONGEST_TARGET = 64, 120
+LONGEST_SOURCE, LONGEST_TARGET = 150, 120
 
 Sampler = Callable[[random.Random], Problem]
 
@@ -51,22 +52,24 @@ Sampler = Callable[[random.Random], Problem]
 SINGLE: Final[dict[Sampler, float]] = {
     table.sample: 8,
     polynomials.sample: 5,
-    rational.sample: 14,
-    linear_products.sample: 10,
+    rational.sample: 13,
+    linear_products.sample: 7,
     quadratic_radicals.sample: 12,
-    roots.sample: 6,
+    roots.sample: 13,
     exponential.sample: 9,
     logarithmic.sample: 7,
-    trigonometric.sample: 12,
+    trigonometric.sample: 11,
     hyperbolic.sample: 6,
     inverse.sample: 7,
-    substitution.sample: 12,
+    substitution.sample: 11,
     special.sample: 2,
-    backward.sample: 6,
+    backward.sample: 8,
 }
 #: Sums take their parts from the families in the same proportions, the short ones.
 MIXTURE: Final[dict[Sampler, float]] = {
     **SINGLE,
+    recipe.backward: 12,
+    recipe.by_parts(): 2,
     sums.sampler(list(SINGLE), list(SINGLE.values())): 10,
 }
 

@@ -47,7 +47,7 @@ class Writer:
         self.parameters = 0
         #: how numbers are drawn: small for most, of any size for some
         self.large = draw() < 0.04
-        self.symbolic = draw() < 0.05
+        self.symbolic = draw() < 0.09
 
     def chance(self, share: float) -> bool:
         """True for ``share`` of the calls."""

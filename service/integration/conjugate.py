@@ -39,6 +39,11 @@ class Conjugates:
         sides = zip((self.first, self.second), self.squares, strict=True)
         return [square for side, square in sides if _has_root(side)]
 
+    def degree(self, variable: str) -> int:
+        """The larger degree of A**2 and B**2."""
+        x = sympy.Symbol(variable, real=True)
+        return max(int(sympy.degree(square, x)) for square in self.squares)
+
 
 def conjugates(tree: Tree, variable: str) -> Conjugates | None:
     """``tree`` as a sum or difference of roots; None when it is anything else.

@@ -95,6 +95,7 @@ def _expand(term: Term, present: frozenset[Tree], variable: str) -> Iterator[Ter
         fixed.append(whole)
     poles: list[tuple[Tree, int]] = []
     rest: list[Tree] = []
+    lift = 0
     for base, power in below:
         degree = polynomial_degree(base, variable)
         pair = conjugates(base, variable) if degree is None else None
@@ -102,6 +103,8 @@ def _expand(term: Term, present: frozenset[Tree], variable: str) -> Iterator[Ter
             sums = [_times(a, b) for b in (_ONE, *pair.span) for a in sums]
             norm = from_sympy(pair.norm)
             poles += [(norm, power)] if norm.contains(variable) else []
+            # A and B may grow and cancel in their sum: (A - B)**n is longer than its value
+            lift += power * pair.degree(variable)
         elif degree is None or degree == 0:
             rest.append(base if power == 1 else call("pow", base, integer(power)))
         else:
@@ -115,7 +118,7 @@ def _expand(term: Term, present: frozenset[Tree], variable: str) -> Iterator[Ter
             for base in rest[1:]:
                 under = _times(under, base)
             whole = call("div", whole, under)
-        yield from _pole_slot(whole, poles, term.degree, variable)
+        yield from _pole_slot(whole, poles, term.degree + lift, variable)
 
 
 def _is_algebraic(tree: Tree) -> bool:

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from models.integrate.families.algebraic import algebraic, slot_degree
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, Power, Writer, X, raised
+from models.integrate.writing import ONE, Power, Writer, X, product, raised
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call
+from tokenizer.tree import Tree, call, integer
 
 
 def sample(rng: random.Random) -> Problem:
@@ -58,6 +58,8 @@ def _stretched(w: Writer) -> Problem:
 
 def _square(w: Writer) -> Problem:
     """x**m (a**2 + 2 a b x + b**2 x**2)**(p/2), a perfect square under the root."""
+    if w.chance(0.2):
+        return _square_of_quotient(w)
     a, b = w.small(1, 6) * w.rng.choice((1, -1)), w.rng.choice((1, 1, 2, 3))
     base = w.polynomial([a * a, 2 * a * b, b * b])
     if w.chance(0.2):
@@ -68,6 +70,22 @@ def _square(w: Writer) -> Problem:
         other = X if w.chance(0.7) else w.linear(unit=0.5)
         factors.append((other, Fraction(w.rng.choice((1, 1, 2, 3, -1, -2)))))
     return algebraic(w, factors)
+
+
+def _square_of_quotient(w: Writer) -> Problem:
+    """sqrt(x**(2*n) + 2 + 1/x**(2*n)) and its powers, in any order."""
+    n = w.rng.choice((1, 1, 2, 2, 3))
+    up = raised(X, 2 * n)
+    parts = [(w.rng.choice((1, 1, -1)), integer(2)), (1, up), (1, call("div", ONE, up))]
+    w.rng.shuffle(parts)
+    if parts[0][0] < 0:
+        parts.reverse()
+    root = w.power(w.sum(parts), Fraction(1, 2))
+    below = call("add" if all(sign > 0 for sign, _ in parts) else "sub", up, ONE)
+    terms = [Term(call("div", root, below), 2 * n + 1)]
+    if n == 1:
+        terms.append(Term(call("div", product([root, call("log", X)]), below), 1))
+    return Problem(root, tuple(terms))
 
 
 def _two(w: Writer) -> Problem:

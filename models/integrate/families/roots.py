@@ -15,8 +15,8 @@ from tokenizer.tree import Tree, call, integer
 def sample(rng: random.Random) -> Problem:
     """One integrand with fractional powers."""
     kinds = (_rational_in_root, _linear_root, _nested, _of_quotient, _mixed, _cube_roots,
-             _fractional_sums, _root_over_binomial, _quotient_of_roots, _conjugates)  # fmt: skip
-    return rng.choices(kinds, (23, 18, 14, 8, 8, 7, 8, 7, 3, 4))[0](Writer(rng))
+             _fractional_sums, _root_over_binomial, _quotient_of_roots, _surds)  # fmt: skip
+    return rng.choices(kinds, (20, 15, 12, 8, 8, 8, 10, 10, 3, 14))[0](Writer(rng))
 
 
 def _root(w: Writer, n: int, base: Tree = X) -> Tree:
@@ -229,8 +229,9 @@ def _cube_roots(w: Writer) -> Problem:
 def _fractional_sums(w: Writer) -> Problem:
     """x**r/(x**p + c*x**q), (1 + x**p)/(x**q - 1), fractional exponents of any sign."""
     n = w.rng.choice((2, 2, 2, 3, 3, 4, 6))
+    other = w.rng.choice((2, 3, 4)) if w.chance(0.3) else n
     exponents = [
-        Fraction(w.rng.choice((0, 1, 1, 2, 3, -1, -1)), w.rng.choice((1, n, n))) for _ in range(2)
+        Fraction(w.rng.choice((0, 1, 1, 2, 3, -1, -1)), w.rng.choice((1, d, d))) for d in (n, other)
     ]
     p, q = exponents
     if p == q or max(p.denominator, q.denominator) == 1 or abs(p - q) > 2:
@@ -251,7 +252,7 @@ def _fractional_sums(w: Writer) -> Problem:
     u = w.power(X, Fraction(1, index))
     count = int((r - min(p, q) + 1) * index)
     terms = [Term(call("log", call("div", u, below)))]
-    if count > 10:
+    if count > 18:
         return _fractional_sums(w)
     terms.append(Term(powers_of(u, max(count, 1))))
     return Problem(call("div", top, below), tuple(terms))
@@ -324,17 +325,33 @@ def _quotient_of_roots(w: Writer) -> Problem:
     return Problem(call("div", top, under), tuple(terms))
 
 
-def _conjugates(w: Writer) -> Problem:
-    """1/(sqrt(a + x) ± sqrt(b + x)): by the conjugate."""
-    a = w.small(1, 6)
-    base = call("add", X, integer(a)) if not w.ascending else call("add", integer(a), X)
-    other: Tree = X if w.chance(0.5) else call("sub", X, integer(w.small(1, 6)))
-    p, q = w.power(base, Fraction(1, 2)), w.power(other, Fraction(1, 2))
+def _surds(w: Writer) -> Problem:
+    """1/(k*sqrt(x) + sqrt(1 + x))**n, x/(x + sqrt(1 + x**2)): by the conjugate."""
+    w.symbolic = False  # with letters even the sign of the conjugate is open
+
+    def part(base: Tree) -> Tree:
+        root = w.power(base, Fraction(1, 2))
+        return product([integer(w.small(2, 5)), root]) if w.chance(0.2) else root
+
     if w.chance(0.5):
-        p, q = q, p
-    below = call(w.rng.choice(("add", "add", "sub")), p, q)
-    if below.head == "sub" and w.chance(0.3):
-        below = call("add", call("neg", p), q)
-    k = w.rng.choice((0, 0, 0, 1))
-    terms = [Term(p, k + 1), Term(q, k + 1)]
-    return Problem(call("div", raised(X, k), below), tuple(terms))
+        first = part(X if w.chance(0.4) else w.linear(unit=0.8))
+        second = part(w.linear(unit=0.8))
+    else:
+        second = part(w.quadratic() if w.chance(0.4) else w.pure(2))
+        draw = w.rng.random()
+        first = X if draw < 0.4 else integer(w.small(1, 4)) if draw < 0.6 else w.linear(unit=0.7)
+        if draw > 0.9:
+            first = call("mul", integer(w.small(2, 5)), X)
+    if first == second or first.head in ("neg", "add", "sub"):
+        return _surds(w)
+    if w.chance(0.4):
+        first, second = second, first
+    below = call(w.rng.choice(("add", "add", "sub")), first, second)
+    n = w.rng.choice((1, 1, 1, 1, 2, 2, 3))
+    draw = w.rng.random()
+    top = ONE if draw < 0.55 else X if draw < 0.7 else w.rng.choice((first, second))
+    under = raised(below, n)
+    if w.chance(0.12):
+        under = product([w.rng.choice((first, second)), under])
+    term = Term(call("div", ONE, under), 1 if top == ONE or not top.contains("x") else 2)
+    return Problem(call("div", top, under), (term, Term(call("log", below))))
