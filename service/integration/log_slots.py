@@ -31,13 +31,16 @@ import sympy
 from sympy import S
 
 from service.integration.conjugate import Conjugates, conjugates
-from service.integration.primitives import factor_primitives, square_root
+from service.integration.primitives import binomial_primitives, factor_primitives, square_root
 from service.verification.convert import from_sympy, to_sympy
 from tokenizer.ansatz import rational_value
 from tokenizer.tree import Tree
 
 #: Highest degree of a polynomial that is factored.
 MAX_DEGREE: Final = 40
+
+#: Degrees of binomials that are taken apart by cosines; the others have shorter forms.
+_BINOMIALS: Final = (5, 7, 8, 9, 10)
 
 _TRIG: Final = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 _HYPERBOLIC: Final = (
@@ -331,6 +334,7 @@ def _polynomial_slot(e: sympy.Expr, x: sympy.Symbol) -> Iterator[sympy.Expr]:
         e = sympy.expand(numerator * denominator)
         for n in _powers(e, x):
             u = sympy.Dummy("u", real=True)
+            yield from (c.subs(u, x**n) for c in _binomial(_lower(e, x, n, u), u))
             for q, _ in factor_list(_lower(e, x, n, u), u):
                 yield from (c.subs(u, x**n) for c in factor_primitives(q, u))
         return
@@ -339,6 +343,14 @@ def _polynomial_slot(e: sympy.Expr, x: sympy.Symbol) -> Iterator[sympy.Expr]:
         for q, _ in sympy.factor_list(sympy.expand(numerator * denominator))[1]:
             if q.has(u) and sympy.degree(q, u) <= MAX_DEGREE:
                 yield from (c.subs(u, value) for c in factor_primitives(q, u))
+
+
+def _binomial(e: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """Primitives over a binomial u**n + c whose factors need more than square roots."""
+    leading, *middle, last = sympy.Poly(e, u).all_coeffs()
+    n = len(middle) + 1
+    if n in _BINOMIALS and not any(middle) and (last / leading).is_Rational:
+        yield from binomial_primitives(n, last / leading, u)
 
 
 def _powers(e: sympy.Expr, x: sympy.Symbol) -> list[int]:

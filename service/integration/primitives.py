@@ -35,6 +35,33 @@ def factor_primitives(q: sympy.Expr, u: sympy.Symbol) -> Iterator[sympy.Expr]:
             yield from _eighth(polynomial, u)
 
 
+def binomial_primitives(n: int, c: sympy.Rational, u: sympy.Symbol) -> Iterator[sympy.Expr]:
+    """Primitives of u**j/(u**n + c), j = 0 … n - 1, by the residues at the roots.
+
+    The roots are r*exp(i*theta), r**n = |c|; at each the residue of u**j/(u**n + c) is
+    -root**(j + 1)/(n*c) (Gradshteyn & Ryzhik 2.142–2.144). One expression each, so that the
+    cosines need not be recognised as coefficients.
+    """
+    r = sympy.root(abs(c), n)
+    odd = 1 if c > 0 else 0
+    angles = [(2 * k + odd) * sympy.pi / n for k in range(n)]
+    for j in range(n):
+        # shared powers make it the primitive in another variable
+        if sympy.gcd(j + 1, n) > 1:
+            continue
+        parts: list[sympy.Expr] = []
+        for angle in angles:
+            cos, sin = sympy.cos(angle), sympy.sin(angle)
+            size = sympy.cos((j + 1) * angle)
+            if sin == 0:
+                parts.append(size * sympy.log(u - r * cos))
+            elif angle < sympy.pi:
+                parts.append(size * sympy.log(u**2 - 2 * r * cos * u + r**2))
+                turn = sympy.sin((j + 1) * angle)
+                parts.append(-2 * turn * sympy.atan((u - r * cos) / (r * sin)))
+        yield -(r ** (j + 1)) / (n * c) * sympy.Add(*parts)
+
+
 def _quadratic(
     a: sympy.Expr, b: sympy.Expr, c: sympy.Expr, *, u: sympy.Symbol
 ) -> Iterator[sympy.Expr]:
