@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -12,10 +13,12 @@ from service.integration.domain import (
     GRID,
     FloatArray,
     is_real,
+    on_axis,
     parameter_values,
     stretches,
 )
 from service.integration.evaluate import BallField, CannotEvaluate, Evaluator, FloatField
+from service.integration.singular import guards, zeros
 from tokenizer.tree import Tree
 
 #: Agreement to this many decimal digits at :data:`POINTS` points counts as numeric evidence.
@@ -31,28 +34,38 @@ class Agreement:
     """``status`` of F' = f in numbers.
 
     ``agrees``: to :data:`DIGITS` digits at :data:`POINTS` points, some of them in each
-    of the longest stretches where f is real. ``real``: F is real wherever f was found real.
+    of the longest stretches where f is real. ``unreal``: f has values, and none that was
+    found is real. ``real``: F is real wherever f was found real.
     """
 
-    status: Literal["agrees", "differs", "unknown"]
+    status: Literal["agrees", "differs", "unreal", "unknown"]
     real: bool
 
 
-def compare(integrand: Tree, antiderivative: Tree, variable: str) -> Agreement:
-    """Compare the derivative of ``antiderivative`` with ``integrand``."""
+def compare(
+    integrand: Tree, antiderivative: Tree, variable: str, *, over_reals: bool = True
+) -> Agreement:
+    """Compare the derivative of ``antiderivative`` with ``integrand`` on the real axis.
+
+    ``over_reals`` wants them equal where the integrand is real, unless its formula has the
+    imaginary unit in it; else they are to be equal where it has any value.
+    """
     rng = np.random.default_rng(_SEED)
     names = sorted({*integrand.symbols(), *antiderivative.symbols()} - {variable})
-    real = True
+    over_reals &= not any(n.head == "constant" and n.value == "I" for n in integrand.preorder())
+    real, unreal = True, False
     agreed = 0
     try:
         for attempt in range(4):
             # positive parameters first, then of any sign
             parameters = parameter_values(names, rng, positive=attempt < 2)
-            points, its_real = _real_points(integrand, antiderivative, variable, parameters)
+            points, its_real = _points(
+                integrand, antiderivative, variable, parameters, over_reals=over_reals
+            )
             real = real and (its_real or attempt >= 2)
-            if not len(points):
-                # real nowhere: it is the derivative along the axis that counts
-                points = np.round(rng.normal(size=10) * 1024) / 512
+            if points is None:
+                unreal = True
+                continue
             for point in points:
                 match _same(integrand, antiderivative, variable, parameters, complex(point)):
                     case True:
@@ -63,29 +76,89 @@ def compare(integrand: Tree, antiderivative: Tree, variable: str) -> Agreement:
                 return Agreement("agrees", real)
     except (CannotEvaluate, OverflowError):
         return Agreement("unknown", real)
-    return Agreement("unknown", real)
+    return Agreement("unreal" if unreal and not agreed else "unknown", real)
 
 
-def _real_points(
-    integrand: Tree, antiderivative: Tree, variable: str, parameters: dict[str, float]
-) -> tuple[FloatArray, bool]:
-    """Points spread over the real stretches of f, and whether F is real at all of them."""
-    at = GRID.astype(np.complex128)
-    evaluator = Evaluator(FloatField(), {**parameters, variable: at}, variable)
-    with np.errstate(all="ignore"):
-        f = np.broadcast_to(np.asarray(evaluator.dual(integrand)[0], dtype=complex), at.shape)
-        big = np.broadcast_to(
-            np.asarray(evaluator.dual(antiderivative)[0], dtype=complex), at.shape
-        )
-        usable = is_real(f)
-        shown = usable & np.isfinite(big)
-        is_complex = np.abs(big.imag) > 1e-7 * (1 + np.abs(big.real))
-    runs = stretches(usable)[:6]
-    chosen: list[float] = []
-    for first, last in runs:
-        share = max(2, round(16 * (last - first + 1) / max(1, usable.sum())))
-        chosen += [float(v) for v in GRID[np.linspace(first, last, share + 2).astype(int)[1:-1]]]
-    return np.unique(np.array(chosen)), not bool(np.any(shown & is_complex))
+#: Most points that are added because floating point has doubts there.
+_DOUBTS: Final = 4
+
+
+def _points(
+    integrand: Tree,
+    antiderivative: Tree,
+    variable: str,
+    parameters: dict[str, float],
+    *,
+    over_reals: bool,
+) -> tuple[FloatArray | None, bool]:
+    """Points spread over the stretches where f counts, and whether F is real at all of them.
+
+    None where f has values, and none that counts.
+    """
+    for grid in (GRID, *_finer_grids(integrand, variable)) if over_reals else (GRID,):
+        at = grid.astype(np.complex128)
+        evaluator = Evaluator(FloatField(), {**parameters, variable: at}, variable)
+        with np.errstate(all="ignore"):
+            f = np.broadcast_to(np.asarray(evaluator.dual(integrand)[0], dtype=complex), at.shape)
+            usable = is_real(f) if over_reals else np.isfinite(f)
+            if not usable.any():
+                continue
+            big, slope = (
+                np.broadcast_to(np.asarray(part, dtype=complex), at.shape)
+                for part in evaluator.dual(antiderivative)
+            )
+            shown = usable & np.isfinite(big)
+            is_complex = np.abs(big.imag) > 1e-7 * (1 + np.abs(big.real))
+            doubt = np.where(usable & np.isfinite(slope), np.abs(slope - f) / np.abs(f), 0.0)
+        runs = stretches(usable)[:6]
+        chosen: list[float] = []
+        for first, last in runs:
+            share = max(2, round(16 * (last - first + 1) / max(1, usable.sum())))
+            places = np.linspace(first, last, share + 2).astype(int)[1:-1]
+            chosen += [float(v) for v in grid[places]]
+        worst = np.argsort(np.nan_to_num(doubt, posinf=0.0))[-_DOUBTS:]
+        chosen += [float(grid[i]) for i in worst if doubt[i] > 1e-6]
+        return np.unique(np.array(chosen)), not (over_reals and bool(np.any(shown & is_complex)))
+    values = np.isfinite(on_axis(integrand, variable, GRID, parameters))
+    return (None if values.any() else np.array([])), True
+
+
+def unreal(integrand: Tree, variable: str) -> bool:
+    """Whether ``integrand`` has values on the real axis, and none that was found is real."""
+    rng = np.random.default_rng(_SEED)
+    names = sorted({*integrand.symbols()} - {variable})
+    try:
+        if any(n.head == "constant" and n.value == "I" for n in integrand.preorder()):
+            return False
+        for attempt in range(4 if names else 1):
+            parameters = parameter_values(names, rng, positive=attempt < 2)
+            points, _ = _points(integrand, integrand, variable, parameters, over_reals=True)
+            if points is not None:
+                return False
+    except (CannotEvaluate, OverflowError):
+        return False
+    return True
+
+
+def _finer_grids(integrand: Tree, variable: str) -> Iterator[FloatArray]:
+    """More places where an integrand may be real that is not on the usual grid.
+
+    First finer, smaller and larger ones, then beside the places where the real part of
+    what branches changes its sign.
+    """
+    far = np.geomspace(1e3, 1e15, 400)
+    near = np.geomspace(1e-15, 1e-5, 100)
+    fine = np.linspace(-12, 12, 20_000) + 1e-4 / 3
+    yield np.unique(np.concatenate([far, -far, near, -near, fine]))
+    ends: list[float] = []
+    for guard in guards(integrand):
+        if guard.contains(variable) and set(guard.symbols()) == {variable}:
+            for low, high in ((-12.0, 12.0), (-np.inf, np.inf)):
+                ends += zeros(guard, variable, low, high)[:20]
+    if ends:
+        steps = np.geomspace(1e-9, 1e-1, 40)
+        beside = [end + side * steps * (1 + abs(end)) for end in ends[:60] for side in (-1, 1)]
+        yield np.unique(np.concatenate(beside))
 
 
 def _same(

@@ -75,7 +75,8 @@ def present(
             tree = from_sympy(shape)
         except (ConversionError, RecursionError):
             continue
-        verdict = prove_antiderivative(integrand, variable, tree, deadline - time.monotonic())
+        rest = deadline - time.monotonic()
+        verdict = prove_antiderivative(integrand, variable, tree, rest, over_reals=real)
         if verdict.holds:
             needed = conditions(shape, f, x)
             return Antiderivative(

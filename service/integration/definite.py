@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
@@ -144,17 +145,65 @@ def _solve(
     fallback: bool,
     deadline: float,
 ) -> Definite:
-    seen = behaviour(integrand, x, a, b)
+    """Convergence and quadrature first: what is exact comes on top while there is time."""
+    try:
+        with time_limit(BEHAVIOUR_SHARE * (deadline - time.monotonic())):
+            seen = behaviour(integrand, x, a, b)
+    except OutOfTime:
+        return Definite(None, method="convergence could not be decided in time")
     if seen is None:
         return Definite(None, method="too many singular points")
     improper = not seen.bounded or a is S.NegativeInfinity or b is S.Infinity
     convergence: Convergence = "improper" if improper else "proper"
-    parts = _antiderivatives(
-        integrand, f, x, a, b, seen, antiderivative, proved, fallback, deadline
+    numeric = None
+    if not seen.divergent:
+        with contextlib.suppress(OutOfTime), time_limit(0.7 * (deadline - time.monotonic())):
+            numeric = _quadrature(integrand, f, x, a, b, seen, deadline)
+    try:
+        with time_limit(deadline - time.monotonic()):
+            parts = _antiderivatives(
+                integrand, f, x, a, b, seen, antiderivative, proved, fallback, deadline
+            )
+            if seen.divergent:
+                return _divergent(f, x, a, b, seen, parts)
+            return _exact(
+                integrand, f, x, a, b, seen, convergence, parts, numeric, fallback, deadline
+            )
+    except OutOfTime:
+        if seen.divergent:
+            return _divergent(f, x, a, b, seen, None)
+        return _only_number(convergence, None if seen.unsettled else numeric)
+
+
+#: Part of the time that the search for singular points may use.
+BEHAVIOUR_SHARE: Final = 0.4
+
+
+def _only_number(convergence: Convergence, numeric: Quadrature | None) -> Definite:
+    if numeric is None or numeric.digits < 6:
+        return Definite(convergence, method="quadrature did not settle")
+    return Definite(
+        convergence,
+        value=digits(numeric.value),
+        number=numeric.value,
+        error=float(numeric.error),
+        method="quadrature",
     )
-    if seen.divergent:
-        return _divergent(f, x, a, b, seen, parts)
-    numeric = _quadrature(integrand, f, x, a, b, seen, deadline)
+
+
+def _exact(
+    integrand: Tree,
+    f: sympy.Expr,
+    x: sympy.Symbol,
+    a: sympy.Expr,
+    b: sympy.Expr,
+    seen: Behaviour,
+    convergence: Convergence,
+    parts: list[Part] | None,
+    numeric: Quadrature | None,
+    fallback: bool,
+    deadline: float,
+) -> Definite:
     exact = _by_antiderivatives(x, parts) if parts is not None else None
     if exact is not None and exact.has(sympy.Float):
         exact = None  # a break without a closed form
@@ -206,13 +255,7 @@ def _solve(
             return _answer(
                 value, numeric, convergence, "numeric", "SymPy's definite integration", "sympy"
             )
-    return Definite(
-        convergence,
-        value=digits(numeric.value),
-        number=numeric.value,
-        error=float(numeric.error),
-        method="quadrature",
-    )
+    return _only_number(convergence, numeric)
 
 
 def _divided(seen: Behaviour, a: sympy.Expr, b: sympy.Expr, parts: list[Part]) -> Behaviour:

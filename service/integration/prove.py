@@ -20,28 +20,48 @@ from tokenizer.tree import Tree
 
 KERNELS = "derivative reduced to the integrand in a field of kernels"
 NUMERIC = f"derivative equals the integrand to {DIGITS} digits at {POINTS} points"
+UNREAL = "the integrand is real nowhere"
+
+_ORDERED: Final = frozenset({"Abs", "sign", "Heaviside", "Max", "Min", "floor", "ceiling"})
 
 
 def prove_antiderivative(
-    integrand: Tree, variable: str, antiderivative: Tree, deadline_s: float
+    integrand: Tree,
+    variable: str,
+    antiderivative: Tree,
+    deadline_s: float,
+    *,
+    over_reals: bool = True,
 ) -> Verdict:
     """Whether ``antiderivative`` has the derivative ``integrand``, in ``deadline_s`` seconds.
 
     Numbers refute first; then exact arithmetic in kernels, then the general proof of
-    equality. ``numeric`` when only the numbers agree.
+    equality. ``numeric`` when only the numbers agree. ``over_reals`` asks for it where the
+    integrand is real, else for all real values of the variable.
     """
     deadline = time.monotonic() + deadline_s
-    agreement = compare(integrand, antiderivative, variable)
+    agreement = compare(integrand, antiderivative, variable, over_reals=over_reals)
     if agreement.status == "differs":
         return Verdict("refuted", "derivative differs from the integrand at a point", ())
-    notes = () if agreement.real else ("complex-valued on a part of the real domain",)
+    if agreement.status == "unreal":
+        return Verdict("refuted", UNREAL, ())
+    if agreement.status == "unknown" and any(
+        node.head in _ORDERED and node.contains(variable)
+        for tree in (integrand, antiderivative)
+        for node in tree.preorder()
+    ):
+        # kernels take the arguments of Abs and sign for real ones, which numbers must confirm
+        return Verdict("undecided", "not enough points to compare at", ())
+    real = agreement.real or not over_reals
+    notes = () if real else ("complex-valued on a part of the real domain",)
     try:
         f, big = to_sympy(integrand), to_sympy(antiderivative)
     except (ConversionError, RecursionError):
         return Verdict("undecided", "no symbolic form", ())
     x = sympy.Symbol(variable, real=True)
     try:
-        if derivative_is(big, f, x, deadline, real_test(integrand, variable)):
+        where = real_test(integrand, variable) if over_reals else None
+        if derivative_is(big, f, x, deadline, where):
             return Verdict("proved", KERNELS, (*notes, *jumps(integrand, variable, antiderivative)))
     except Unsupported:
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.integration.agreement import unreal
 from service.integration.definite import solve_definite
 from service.integration.forms import Form, forms, split
 from service.integration.forms import without_imaginary_unit as _without_imaginary_unit
@@ -18,6 +19,7 @@ __all__ = [
     "solve_definite",
     "solve_from_hypotheses",
     "solve_parametric",
+    "why_unsolved",
     "without_imaginary_unit",
 ]
 
@@ -48,3 +50,14 @@ def without_imaginary_unit(integrand: Tree, deadline_s: float) -> Tree:
             return _without_imaginary_unit(integrand)
     except OutOfTime:
         return integrand
+
+
+def why_unsolved(integrand: Tree, variable: str, deadline_s: float) -> str | None:
+    """What about the integrand itself leaves no answer over the reals; None for nothing."""
+    try:
+        with time_limit(min(1.0, deadline_s)):
+            if unreal(integrand, variable):
+                return "the integrand has no real value anywhere; `domain: complex` allows others"
+    except OutOfTime:
+        pass
+    return None

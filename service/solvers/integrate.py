@@ -354,6 +354,13 @@ async def _antiderivative(
                 continue
             if answer is not None:
                 return answer, "sympy"
+        rest = deadline - time.monotonic()
+        if real and rest > 0:
+            reason: str | None = None
+            with contextlib.suppress(NoAnswer):
+                reason = await in_worker(resources, rest, tasks.why_unsolved, integrand, VARIABLE)
+            if reason is not None:
+                raise NoAnswer("not_real", reason)
     raise failure
 
 

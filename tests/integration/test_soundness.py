@@ -101,3 +101,68 @@ def test_a_jump_is_told(integrand: str, antiderivative: str, jumps: bool) -> Non
     assert any("keeps its sign" in text for text in verdict.assumptions) is (
         jumps and verdict.status == "proved"
     )
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative"),
+    [
+        ("acosh(x)*acos(x)/x", "log(abs(x))*acosh(x)*acos(x)"),
+        ("sqrt(-1 - x^2)", "I*(x*sqrt(x^2 + 1) + asinh(x))/2"),
+        ("log(-x^2)/x", "log(-x^2)^2/4"),
+    ],
+)
+def test_nothing_real_is_nothing_proved(integrand: str, antiderivative: str) -> None:
+    """Over the reals an integrand that is real nowhere has no antiderivative."""
+    verdict = prove_antiderivative(parse(integrand), "x", parse(antiderivative), LIMIT)
+    assert verdict.status == "refuted"
+
+
+def test_complex_values_are_compared_when_asked() -> None:
+    """Beyond the reals the derivative counts wherever the integrand has a value."""
+    integrand, right = parse("sqrt(-1 - x^2)"), parse("I*(x*sqrt(x^2 + 1) + asinh(x))/2")
+    assert prove_antiderivative(integrand, "x", right, LIMIT, over_reals=False).holds
+    wrong = parse("x*abs(sqrt(-1 - x^2))/2")
+    assert not prove_antiderivative(integrand, "x", wrong, LIMIT, over_reals=False).holds
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative"),
+    [
+        ("sqrt(x - 5000)", "2*(x - 5000)^(3/2)/3"),
+        ("sqrt(1/100000 - (x - 3)^2)*(x - 3)", "-(1/100000 - (x - 3)^2)^(3/2)/3"),
+    ],
+)
+def test_a_small_or_distant_real_domain_is_found(integrand: str, antiderivative: str) -> None:
+    """Being real in a short interval, or far from the origin, is enough."""
+    assert prove_antiderivative(parse(integrand), "x", parse(antiderivative), LIMIT).holds
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative", "holds"),
+    [
+        ("abs(sqrt(x - 1))", "2*(x - 1)^(3/2)/3", False),
+        ("abs(sqrt(x - 1))", "2*(x - 1)*abs(sqrt(x - 1))/3", True),
+        ("abs((-1)^x)", "x", True),
+    ],
+)
+def test_the_absolute_value_of_complex_values(
+    integrand: str, antiderivative: str, holds: bool
+) -> None:
+    """It is their modulus, not what a sign makes of their real part."""
+    verdict = prove_antiderivative(parse(integrand), "x", parse(antiderivative), LIMIT)
+    assert verdict.holds is holds
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper", "expected"),
+    [
+        ("abs(sqrt(x - 1))", "0", "2", "4/3"),
+        ("abs((-1)^x)", "0", "2", "2"),
+        ("abs(x^(1/3))", "-1", "1", "3/2"),
+    ],
+)
+def test_integrals_of_the_modulus(integrand: str, lower: str, upper: str, expected: str) -> None:
+    """Where its argument is complex, too."""
+    found = integral(integrand, lower, upper, fallback=True)
+    assert found.value is not None
+    assert abs(float(found.value) - float(sympy.N(to_sympy(parse(expected))))) < 1e-12
