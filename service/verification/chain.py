@@ -16,7 +16,7 @@ reservation that ``Abs`` and ``sign`` take real arguments.
 from __future__ import annotations
 
 import random
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import sympy
@@ -51,13 +51,18 @@ def slope_of(head: str) -> Tree:
         raise Unsupported(head) from error
 
 
+@lru_cache(maxsize=8)
+def _prime(above: int) -> int:
+    return int(sympy.nextprime(above))
+
+
 class DifferentialField:
     """Random values of the generators that two Trees have in common."""
 
     def __init__(self, variable: str, seed: int) -> None:
         self.variable = variable
         self.rng = random.Random(seed)  # noqa: S311 - chances are counted, secrets not needed
-        self.prime = int(sympy.nextprime(self.rng.getrandbits(126) | 1 << 126))
+        self.prime = _prime(self.rng.getrandbits(126) | 1 << 126)
         self.generators: dict[tuple[str, int], int] = {}
         self.powers: dict[int, list[tuple[int, int]]] = {}
         self.known: dict[Tree, int] = {}
@@ -215,16 +220,31 @@ def _integer(tree: Tree) -> int | None:
     return None
 
 
-def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
-    """Whether ``hypothesis`` is the derivative by the rules alone; False when that is unknown.
+class Derivation:
+    """The derivative of ``expression`` by the rules alone, to hold hypotheses against."""
 
-    Needs its arguments of ``Abs`` and ``sign`` to be real, which it does not check.
-    """
-    try:
-        for seed in (1, 2):
-            field = DifferentialField(variable, seed)
-            if field.value(hypothesis) != field.slope(expression):
-                return False
-    except (Unsupported, RecursionError):
-        return False
-    return True
+    def __init__(self, expression: Tree, variable: str) -> None:
+        self._slopes: list[tuple[DifferentialField, int]] | None = []
+        try:
+            for seed in (1, 2):
+                field = DifferentialField(variable, seed)
+                self._slopes.append((field, field.slope(expression)))
+        except (Unsupported, RecursionError):
+            self._slopes = None
+
+    def proves(self, hypothesis: Tree) -> bool:
+        """Whether ``hypothesis`` is the derivative; False when that is unknown.
+
+        Needs its arguments of ``Abs`` and ``sign`` to be real, which it does not check.
+        """
+        if self._slopes is None:
+            return False
+        try:
+            return all(field.value(hypothesis) == slope for field, slope in self._slopes)
+        except (Unsupported, RecursionError):
+            return False
+
+
+def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
+    """Whether ``hypothesis`` is the derivative by the rules alone; see :class:`Derivation`."""
+    return Derivation(expression, variable).proves(hypothesis)

@@ -38,14 +38,17 @@ class NumberTooLargeError(ConversionError):
     """A number that would take more than :data:`MAX_DIGITS` digits to write down."""
 
 
-def to_sympy(tree: Tree, *, real: bool = True) -> sympy.Basic:
+def to_sympy(
+    tree: Tree, *, real: bool = True, seen: dict[Tree, sympy.Basic] | None = None
+) -> sympy.Basic:
     """The expression (or condition) as SymPy sees it, evaluated by its constructors only.
 
     Symbols are real unless ``real`` is false. ``factorial`` of anything but a
     non-negative integer is ``gamma(x + 1)``. Raises :class:`ConversionError`
     for a task head and :class:`NumberTooLargeError` for a number beyond bounds.
+    ``seen`` may be shared between Trees that have parts in common.
     """
-    seen: dict[Tree, sympy.Basic] = {}
+    seen = {} if seen is None else seen
 
     def convert(node: Tree) -> sympy.Basic:
         found = seen.get(node)
@@ -188,14 +191,15 @@ _NUMERIC_ONLY: Final = frozenset(
 )
 
 
-def from_sympy(expr: sympy.Basic) -> Tree:
+def from_sympy(expr: sympy.Basic, seen: dict[sympy.Basic, Tree] | None = None) -> Tree:
     """The Tree of a SymPy expression, arranged for reading.
 
     Negative coefficients become ``sub`` or ``neg``, negative powers ``div``,
     half powers ``sqrt``; a sum starts with a positive term where it has one.
-    Raises :class:`ConversionError` for a function or object without a head.
+    Raises :class:`ConversionError` for a function or object without a head. ``seen``
+    may be shared between expressions that have parts in common.
     """
-    seen: dict[sympy.Basic, Tree] = {}
+    seen = {} if seen is None else seen
 
     def convert(node: sympy.Basic) -> Tree:
         found = seen.get(node)

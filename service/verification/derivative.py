@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import sympy
 
-from service.verification.chain import follows
+from service.verification.chain import Derivation
 from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
+from service.verification.screening import NotRealError, real_values, sample
 from service.verification.timing import OutOfTime, time_limit
-from tokenizer.tree import Tree
+from tokenizer.tree import Tree, integer
 
 #: Time for making an answer shorter, in seconds.
 TIDY_LIMIT_S: Final = 0.25
 
-#: Larger expressions, and higher powers, are not rearranged.
-TIDY_OPERATIONS: Final = 250
+#: Larger answers (in nodes), and higher powers, are not rearranged.
+TIDY_SIZE: Final = 250
 TIDY_EXPONENT: Final = 12
+
+#: A sum that is larger than this in doubles at some point of the sample is not zero.
+PLAINLY_NOT_ZERO: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +58,12 @@ def check_derivative(
     deadline = start + deadline_s
     outcome = Verdict("undecided", "no hypothesis")
     kept: tuple[int, Verdict] | None = None
+    check: _Check | None = None
     try:
         with time_limit(deadline_s):
-            try:
-                if undefined_everywhere(as_expression(expression)):
-                    return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
-            except ConversionError:
-                pass
             check = _Check(expression, variable, deadline)
+            if check.given is not None and undefined_everywhere(check.given):
+                return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
             for index, hypothesis in enumerate(hypotheses):
                 try:
                     outcome = check(hypothesis)
@@ -71,11 +75,15 @@ def check_derivative(
                     break
     except OutOfTime:
         outcome = Verdict("undecided", "time")
-    if kept is None:
+    if kept is None or check is None:
         return DerivativeOutcome(None, None, outcome, time.monotonic() - start)
     index, verdict = kept
     try:
-        answer = tidy(as_expression(hypotheses[index]), deadline_s=_tidying_time(deadline))
+        answer = tidy(
+            check.as_expression(hypotheses[index]),
+            deadline_s=_tidying_time(deadline),
+            also=check.by_rules,
+        )
     except Exception:  # SymPy raises anything; what is proved stays proved
         answer = hypotheses[index]
     return DerivativeOutcome(answer, index, verdict, time.monotonic() - start)
@@ -90,21 +98,35 @@ class _Check:
 
     def __init__(self, expression: Tree, variable: str, deadline: float) -> None:
         self.expression = expression
-        self.variable = variable
         self.deadline = deadline
         self.symbol = sympy.Symbol(variable, real=True)
+        #: The expression as SymPy has it, None when it has numbers that SymPy cannot take.
+        self.given: sympy.Expr | None = None
+        self._seen: dict[Tree, sympy.Basic] = {}
+        with contextlib.suppress(ConversionError):
+            self.given = self.as_expression(expression)
+        self._rules = Derivation(expression, variable)
         # over complex arguments the rule for Abs is another one, so the rules need company
         self.smooth = not any(
             node.head in ("Abs", "sign") and node.contains(variable)
             for node in expression.preorder()
         )
 
+    def by_rules(self, hypothesis: Tree) -> bool:
+        """Whether the rules alone prove ``hypothesis``."""
+        return self.smooth and self._rules.proves(hypothesis)
+
+    def as_expression(self, tree: Tree) -> sympy.Expr:
+        """``tree`` as SymPy has it; what it shares with the others is built once."""
+        return as_expression(tree, self._seen)
+
     def __call__(self, hypothesis: Tree) -> Verdict:
         """The verdict on one hypothesis; raises ``ConversionError`` for one SymPy cannot read."""
-        by_rules = follows(self.expression, self.variable, hypothesis)
+        by_rules = self._rules.proves(hypothesis)
         proved = Verdict("proved", "differentiation rules")
         try:
-            given, candidate = as_expression(self.expression), as_expression(hypothesis)
+            given = self.as_expression(self.expression) if self.given is None else self.given
+            candidate = self.as_expression(hypothesis)
         except ConversionError:
             # numbers that SymPy cannot take; the rules did not need to compute them
             if by_rules and self.smooth:
@@ -203,27 +225,36 @@ def _tidying_time(deadline: float) -> float:
     return min(TIDY_LIMIT_S, deadline - time.monotonic())
 
 
-def tidy(expr: sympy.Expr, *, deadline_s: float = TIDY_LIMIT_S) -> Tree:
-    """The shortest of a few cheap forms, each proved equal to ``expr``.
+def tidy(
+    expr: sympy.Expr,
+    *,
+    deadline_s: float = TIDY_LIMIT_S,
+    also: Callable[[Tree], bool] | None = None,
+) -> Tree:
+    """The shortest of a few cheap forms that is proved equal to ``expr``.
 
-    Nothing is multiplied out. Raises ``ConversionError`` when no form can be written.
+    Nothing is multiplied out. ``also`` may prove a form by what proved ``expr``, for
+    less than a comparison with it costs. Raises ``ConversionError`` when no form can be written.
     """
+    seen: dict[sympy.Basic, Tree] = {}
     best: Tree | None = None
     failure = ConversionError("no form of the answer can be written")
+    deadline = time.monotonic() + max(deadline_s, 0.001)
     try:
-        best = from_sympy(expr)
+        best = from_sympy(expr, seen)
     except ConversionError as error:
         failure = error
     try:
         with time_limit(max(deadline_s, 0.001)):
-            for form in _forms(expr):
-                try:
-                    tree = from_sympy(form)
-                except ConversionError:
-                    continue
-                shorter = best is None or tree.size < best.size
-                if shorter and prove_equal(expr, form, deadline_s=deadline_s).status == "proved":
-                    best = tree
+            forms = dict(_forms(expr, best, seen))
+            for tree in sorted(forms, key=lambda tree: tree.size):
+                if best is not None and tree.size >= best.size:
+                    break
+                left = deadline - time.monotonic()
+                if (also is not None and also(tree)) or (
+                    prove_equal(expr, forms[tree], deadline_s=left).status == "proved"
+                ):
+                    return tree
     except OutOfTime:
         pass
     if best is None:
@@ -231,32 +262,70 @@ def tidy(expr: sympy.Expr, *, deadline_s: float = TIDY_LIMIT_S) -> Tree:
     return best
 
 
-def _forms(expr: sympy.Expr) -> Iterator[sympy.Expr]:
-    if expr.is_Atom or expr.count_ops() > TIDY_OPERATIONS:
+def _forms(
+    expr: sympy.Expr, tree: Tree | None, seen: dict[sympy.Basic, Tree]
+) -> Iterator[tuple[Tree, sympy.Expr]]:
+    """Other forms of ``expr``, whose Tree is ``tree``: each change is made to the shortest yet."""
+    if expr.is_Atom or (tree is not None and tree.size > TIDY_SIZE):
         return
     if expr.has(sympy.Piecewise):
-        yield sympy.piecewise_fold(expr)
+        with contextlib.suppress(ConversionError):
+            folded = sympy.piecewise_fold(expr)
+            yield from_sympy(folded, seen), folded
         return
-    yield sympy.S.Zero
-    forms = [expr]
+    if _may_be_zero(expr):
+        yield integer(0), sympy.S.Zero
     for rearrange in _REARRANGEMENTS:
-        for form in list(forms):
+        try:
+            new = rearrange(expr)
+            changed = from_sympy(new, seen)
+        except Exception:  # noqa: S112 - SymPy raises anything; a form less is no loss
+            continue
+        yield changed, new
+        if tree is None or changed.size < tree.size:
+            expr, tree = new, changed
+
+
+def _may_be_zero(expr: sympy.Expr) -> bool:
+    """False only where it is plain that ``expr`` is not zero everywhere.
+
+    A product is zero where a factor is, and only a sum is zero without SymPy seeing it.
+    """
+    symbols = sorted(expr.free_symbols, key=lambda symbol: str(symbol.name))
+    points = sample(tuple(symbol.name for symbol in symbols)).columns(symbols)
+    for factor in sympy.Mul.make_args(expr):
+        if factor.as_base_exp()[0].is_Add:
             try:
-                new = rearrange(form)
-            except Exception:  # noqa: S112 - SymPy raises anything; a form less is no loss
-                continue
-            if new not in forms:
-                forms.append(new)
-                yield new
+                values = np.abs(real_values(factor, points))
+            except NotRealError:
+                return True
+            if not np.any(values > PLAINLY_NOT_ZERO):
+                return True
+    return False
+
+
+def _factor(expr: sympy.Expr) -> sympy.Expr:
+    return sympy.factor_terms(expr) if expr.has(sympy.Add) else expr
 
 
 def _together(expr: sympy.Expr) -> sympy.Expr:
-    return sympy.factor_terms(sympy.together(expr))
+    if any(any(_is_quotient(term) for term in total.args) for total in expr.atoms(sympy.Add)):
+        return sympy.factor_terms(sympy.together(expr))
+    return expr
+
+
+def _is_quotient(term: sympy.Expr) -> bool:
+    return any(
+        factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative
+        for factor in sympy.Mul.make_args(term)
+    )
 
 
 def _cancel(expr: sympy.Expr) -> sympy.Expr:
-    exponents = [abs(p.exp) for p in expr.atoms(sympy.Pow) if p.exp.is_Integer]
-    if max(exponents, default=0) > TIDY_EXPONENT or not expr.is_rational_function():
+    if expr.has(sympy.Function) or not expr.is_rational_function():
+        return expr
+    exponents = [abs(p.exp) for p in expr.atoms(sympy.Pow)]
+    if max(exponents, default=0) > TIDY_EXPONENT:
         return expr
     return sympy.factor_terms(sympy.cancel(expr))
 
@@ -268,10 +337,20 @@ def _quotients(expr: sympy.Expr) -> sympy.Expr:
     return TR2i(expr) if expr.has(sympy.sin, sympy.cos) else expr
 
 
+def _powers(expr: sympy.Expr) -> sympy.Expr:
+    """Products of powers that SymPy does not join by itself: exp(a) exp(b), 2^x 3^x."""
+    for product in expr.atoms(sympy.Mul):
+        exponents = [f.exp for f in product.args if f.is_Pow and not f.exp.is_number]
+        exponentials = sum(isinstance(factor, sympy.exp) for factor in product.args)
+        if exponentials > 1 or len(set(exponents)) < len(exponents):
+            return sympy.powsimp(expr)
+    return expr
+
+
 _REARRANGEMENTS: Final[tuple[Callable[[sympy.Expr], sympy.Expr], ...]] = (
-    sympy.factor_terms,
+    _factor,
     _together,
     _cancel,
     _quotients,
-    sympy.powsimp,
+    _powers,
 )

@@ -55,9 +55,14 @@ class Verdict:
         return self.status in ("proved", "numeric")
 
 
-def as_expression(side: Tree | sympy.Expr) -> sympy.Expr:
-    """The side as a SymPy expression with real symbols. Raises ``ConversionError``."""
-    expr = to_sympy(side) if isinstance(side, Tree) else side
+def as_expression(
+    side: Tree | sympy.Expr, seen: dict[Tree, sympy.Basic] | None = None
+) -> sympy.Expr:
+    """The side as a SymPy expression with real symbols. Raises ``ConversionError``.
+
+    ``seen`` as in :func:`to_sympy`.
+    """
+    expr = to_sympy(side, seen=seen) if isinstance(side, Tree) else side
     if not isinstance(expr, sympy.Expr):
         raise ConversionError("a condition is not an expression")
     return expr
