@@ -6,12 +6,14 @@ Nothing here is computed by SymPy: each step is a claim d/dx u = v that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Final
 
 from tokenizer.parse import parse
+from tokenizer.render import to_text
 from tokenizer.tree import Tree, call, integer, rational, symbol
 from tokenizer.typeset import to_latex
 
@@ -75,19 +77,23 @@ OUTER: Final[dict[str, tuple[str, str]]] = {
 }
 
 
+Write = Callable[[Tree], str]
+
+
 class NoRuleError(ValueError):
     """A head that no rule here differentiates, or a result too large to show."""
 
 
 @dataclass(slots=True)
 class Step:
-    """d/dx ``of`` = ``result`` by ``rule``; ``latex`` shows it with inner derivatives left."""
+    """d/dx ``of`` = ``result`` by ``rule``; ``latex`` and ``text`` leave inner derivatives."""
 
     rule: str
     depth: int
     of: Tree
     result: Tree = ZERO
     latex: str = ""
+    text: str = ""
 
 
 @dataclass(slots=True)
@@ -115,7 +121,8 @@ class Derivation:
         step.rule, step.result = self._apply(tree, inner)
         if step.result.size > LARGEST_RESULT:
             raise NoRuleError("the derivative is too long to be written out")
-        step.latex = inner.typeset(tree, step.result)
+        step.latex = inner.equation(tree, step.result, to_latex, slope_latex)
+        step.text = inner.equation(tree, step.result, to_text, slope_text)
         self.results[tree] = step.result
         return step.result
 
@@ -224,22 +231,26 @@ class _Inner:
         self.marks[name] = tree
         return symbol(name)
 
-    def typeset(self, of: Tree, result: Tree) -> str:
-        operator = operator_latex(self.derivation.variable)
-        left = f"{operator}\\left[{to_latex(of)}\\right]"
-        middle = to_latex(self.shown)
-        for name, tree in self.marks.items():
-            middle = middle.replace(
-                to_latex(symbol(name)), f"{operator}\\left[{to_latex(tree)}\\right]"
-            )
-        right = to_latex(result)
-        parts = [left, right] if not self.marks else [left, middle, right]
+    def equation(
+        self, of: Tree, result: Tree, write: Write, slope: Callable[[Tree, str], str]
+    ) -> str:
+        """d/dx ``of`` = what the rule makes of it = ``result``."""
+        variable = self.derivation.variable
+        middle = write(self.shown)
+        for name, tree in reversed(self.marks.items()):  # …_1 is also the beginning of …_12
+            middle = middle.replace(write(symbol(name)), slope(tree, variable))
+        parts = [slope(of, variable), *([middle] if self.marks else []), write(result)]
         return " = ".join(parts)
 
 
-def operator_latex(variable: str) -> str:
-    """d/dx."""
-    return rf"\frac{{d}}{{d {to_latex(symbol(variable))}}}"
+def slope_latex(tree: Tree, variable: str) -> str:
+    """d/dx of ``tree``."""
+    return rf"\frac{{d}}{{d {to_latex(symbol(variable))}}}\left[{to_latex(tree)}\right]"
+
+
+def slope_text(tree: Tree, variable: str) -> str:
+    """d/dx of ``tree``, for a terminal."""
+    return f"d/d{variable}[{to_text(tree)}]"
 
 
 @cache

@@ -1,33 +1,32 @@
-"""A client for Python programs and notebooks.
-
->>> from service.client import Calcert
->>> with Calcert("http://127.0.0.1:8000") as calcert:  # doctest: +SKIP
-...     calcert.differentiate("sin(x^2)").sympy()
-2*x*cos(x**2)
-"""
+"""The connection to a service, for programs that wait and for asyncio."""
 
 from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import httpx
 
-from service.heat.schema import HeatAnswer, HeatUnsolved
-from service.schemas import Formula, Info, Solved, Unsolved
-from service.solvers.integrate_schema import IntegralSolved, IntegralUnsolved
-from tokenizer.parse import parse
-
-if TYPE_CHECKING:
-    import numpy as np
-    import sympy
-    from numpy.typing import NDArray
+from service.client.answers import (
+    READERS,
+    CalcertError,
+    Derivative,
+    HeatSolution,
+    Integral,
+    Refused,
+    Unreachable,
+    read_derivative,
+    read_heat,
+    read_integral,
+)
+from service.schemas import Info
 
 Task = Literal["differentiate", "integrate"]
 Number = float | int
@@ -42,130 +41,15 @@ LONGEST_WAIT_S: Final = 60.0
 GRACE_S: Final = 5.0
 
 
-class CalcertError(Exception):
-    """What the service said instead of an answer."""
-
-
-class Refused(CalcertError):
-    """A problem (RFC 9457): ``status``, ``slug`` and ``problem``, the whole object."""
-
-    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
-        hint = problem.get("hint")
-        caret = problem.get("caret")
-        lines = [str(problem.get("detail") or problem.get("title") or status), caret, hint]
-        super().__init__("\n".join(line for line in lines if line))
-        self.status = status
-        self.problem = dict(problem)
-        self.slug = str(problem.get("type", "")).rsplit("/", 1)[-1]
-
-
-class Unreachable(CalcertError):
-    """No answer came back: no connection, or none in time."""
-
-
-class NotSolved(CalcertError):
-    """Nothing could be verified in time; ``answer`` has what is known, such as a value."""
-
-    def __init__(self, answer: Unsolved | IntegralUnsolved | HeatUnsolved) -> None:
-        super().__init__(answer.reason)
-        self.answer = answer
-
-
-class _Shown:
-    """What a notebook shows, and the way to SymPy."""
-
-    answer: Formula | None
-
-    def sympy(self) -> sympy.Expr:
-        """The answer as a SymPy expression with real symbols; nothing is evaluated.
-
-        Raises ``ValueError`` where there is no formula.
-        """
-        # a client that only prints should not wait for SymPy
-        from service.verification.convert import to_sympy  # noqa: PLC0415 - see above
-
-        if self.answer is None:
-            raise ValueError("there is no formula")
-        expression: sympy.Expr = to_sympy(parse(self.answer.text, syntax="text"))
-        return expression
-
-    def __str__(self) -> str:
-        return self.answer.text if self.answer else "no formula"
-
-
-class Derivative(_Shown, Solved):
-    """An answer of POST /differentiate."""
-
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.answer.latex}$"
-
-
-class Integral(_Shown, IntegralSolved):
-    """An answer of POST /integrate."""
-
-    def _repr_latex_(self) -> str:
-        if self.answer is None:
-            return "$\\displaystyle \\text{divergent}$"
-        return f"$\\displaystyle {self.answer.latex}{' + C' if self.constant else ''}$"
-
-
-class HeatSolution(HeatAnswer):
-    """An answer of POST /pde/heat."""
-
-    def array(self) -> NDArray[np.float64]:
-        """u as an array (M, Q): M times, Q points."""
-        import numpy  # noqa: PLC0415 - a client that only prints should not wait for it
-
-        return numpy.array(self.u)
-
-    def sympy(self) -> sympy.Expr:
-        """The closed form in x and t. Raises ``ValueError`` where there is none."""
-        if self.closed_form is None:
-            raise ValueError("there is no closed form")
-        shown = _Shown()
-        shown.answer = self.closed_form
-        return shown.sympy()
-
-    def _repr_latex_(self) -> str:
-        if self.closed_form is None:
-            return f"$u$: {len(self.times)} times, {len(self.x)} points"
-        sign = "=" if self.closed_form.exact else "\\approx"
-        return f"$\\displaystyle u(x, t) {sign} {self.closed_form.latex}$"
-
-
-def _derivative(found: Mapping[str, Any]) -> Derivative:
-    if found["status"] == "unsolved":
-        raise NotSolved(Unsolved.model_validate(found))
-    return Derivative.model_validate(found)
-
-
-def _integral(found: Mapping[str, Any]) -> Integral:
-    if found["status"] == "unsolved":
-        raise NotSolved(IntegralUnsolved.model_validate(found))
-    return Integral.model_validate(found)
-
-
-def _heat(found: Mapping[str, Any]) -> HeatSolution:
-    if found["status"] == "unsolved":
-        raise NotSolved(HeatUnsolved.model_validate(found))
-    return HeatSolution.model_validate(found)
-
-
-_READERS: Final[dict[str, Callable[[Mapping[str, Any]], Derivative | Integral]]] = {
-    "differentiate": _derivative,
-    "integrate": _integral,
-}
-
-
 def _body(**fields: Any) -> dict[str, Any]:
     """The fields that were given; the service has the defaults."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _read(response: httpx.Response) -> Any:
-    """The JSON of a success. Raises :class:`Refused`."""
+def _accepted(response: httpx.Response) -> httpx.Response:
+    """A success. Raises :class:`Refused`."""
     if response.is_success:
-        return response.json()
+        return response
     try:
         problem = response.json()
     except ValueError:
@@ -204,17 +88,27 @@ class _Connection:
         api_key: str | None = None,
         timeout_s: float = 10.0,
         retries: int = 5,
+        **options: Any,
     ) -> None:
-        """``timeout_s`` is the deadline of a question; ``retries`` are for 429 and 503."""
+        """``timeout_s`` is the deadline of a question; ``retries`` are for 429 and 503.
+
+        ``options`` are httpx's, such as ``verify`` and ``transport``.
+        """
+        self._base_url = base_url
         self._timeout_s = timeout_s
         self._retries = retries
         self._options: dict[str, Any] = {
             "base_url": base_url,
             "headers": {"X-API-Key": api_key} if api_key else {},
+            **options,
         }
 
     def _question(self, expression: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         return _body(expression=expression, **{"timeout_s": self._timeout_s, **fields})
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        said = str(error) or type(error).__name__
+        return Unreachable(f"{self._base_url} cannot be reached: {said}")
 
     def _patience(self, body: Mapping[str, Any] | None) -> float:
         asked = body.get("timeout_s") if body else None
@@ -229,7 +123,10 @@ class Calcert(_Connection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._http = httpx.Client(**self._options)
+        try:
+            self._http = httpx.Client(**self._options)
+        except httpx.InvalidURL as error:
+            raise self._unreachable(error) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -248,22 +145,22 @@ class Calcert(_Connection):
 
     def differentiate(self, expression: str, **fields: Any) -> Derivative:
         """A derivative; ``fields`` are those of POST /differentiate (variable, order, …)."""
-        return _derivative(self._ask("/differentiate", self._question(expression, fields)))
+        return read_derivative(self.ask("/differentiate", self._question(expression, fields)))
 
     def integrate(self, expression: str, **fields: Any) -> Integral:
         """An integral; ``fields`` are those of POST /integrate (variable, lower, upper, …)."""
-        return _integral(self._ask("/integrate", self._question(expression, fields)))
+        return read_integral(self.ask("/integrate", self._question(expression, fields)))
 
     def heat(
         self, initial_condition: str | Sequence[Number], times: Any, **fields: Any
     ) -> HeatSolution:
         """The heat equation; ``fields`` are those of POST /pde/heat (alpha, boundary, …)."""
         body = _body(initial_condition=initial_condition, times=times, **fields)
-        return _heat(self._ask("/pde/heat", {"timeout_s": self._timeout_s, **body}))
+        return read_heat(self.ask("/pde/heat", {"timeout_s": self._timeout_s, **body}))
 
     def info(self) -> Info:
         """What answers at the other end."""
-        return Info.model_validate(self._ask("/info", None))
+        return Info.model_validate(self.ask("/info"))
 
     def many(
         self,
@@ -281,7 +178,7 @@ class Calcert(_Connection):
         def one(expression: str) -> Derivative | Integral | CalcertError:
             try:
                 body = self._question(expression, fields)
-                return _READERS[task](self._ask(f"/{task}", body))
+                return READERS[task](self.ask(f"/{task}", body))
             except CalcertError as error:
                 return error
 
@@ -294,25 +191,35 @@ class Calcert(_Connection):
                     progress(done, len(questions))
         return answers
 
-    def _ask(self, address: str, body: Mapping[str, Any] | None) -> Any:
-        method = "GET" if body is None else "POST"
+    def ask(self, address: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The JSON that an address answers with; ``body`` is posted, None is a GET."""
+        return json.loads(self.fetch(address, body))
+
+    def fetch(
+        self, address: str, body: Mapping[str, Any] | None, accept: str = "application/json"
+    ) -> bytes:
+        """What an address answers with, in the media type ``accept``."""
         attempt = 0
         while True:
             response: httpx.Response | None = None
             failure: httpx.HTTPError | None = None
             try:
                 response = self._http.request(
-                    method, address, json=body, timeout=self._patience(body)
+                    "GET" if body is None else "POST",
+                    address,
+                    json=body,
+                    headers={"Accept": accept},
+                    timeout=self._patience(body),
                 )
             except httpx.ConnectError as error:
                 failure = error
             except httpx.HTTPError as error:
-                raise Unreachable(f"{type(error).__name__}: {error}") from error
+                raise self._unreachable(error) from error
             wait = _wait_s(response, attempt, self._retries)
             if wait is None:
                 if response is None:
-                    raise Unreachable(str(failure)) from failure
-                return _read(response)
+                    raise self._unreachable(failure or Exception()) from failure
+                return _accepted(response).content
             time.sleep(wait)
             attempt += 1
 
@@ -322,7 +229,10 @@ class AsyncCalcert(_Connection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._http = httpx.AsyncClient(**self._options)
+        try:
+            self._http = httpx.AsyncClient(**self._options)
+        except httpx.InvalidURL as error:
+            raise self._unreachable(error) from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -342,22 +252,22 @@ class AsyncCalcert(_Connection):
     async def differentiate(self, expression: str, **fields: Any) -> Derivative:
         """See :meth:`Calcert.differentiate`."""
         body = self._question(expression, fields)
-        return _derivative(await self._ask("/differentiate", body))
+        return read_derivative(await self.ask("/differentiate", body))
 
     async def integrate(self, expression: str, **fields: Any) -> Integral:
         """See :meth:`Calcert.integrate`."""
-        return _integral(await self._ask("/integrate", self._question(expression, fields)))
+        return read_integral(await self.ask("/integrate", self._question(expression, fields)))
 
     async def heat(
         self, initial_condition: str | Sequence[Number], times: Any, **fields: Any
     ) -> HeatSolution:
         """See :meth:`Calcert.heat`."""
         body = _body(initial_condition=initial_condition, times=times, **fields)
-        return _heat(await self._ask("/pde/heat", {"timeout_s": self._timeout_s, **body}))
+        return read_heat(await self.ask("/pde/heat", {"timeout_s": self._timeout_s, **body}))
 
     async def info(self) -> Info:
         """What answers at the other end."""
-        return Info.model_validate(await self._ask("/info", None))
+        return Info.model_validate(await self.ask("/info"))
 
     async def many(
         self,
@@ -379,7 +289,7 @@ class AsyncCalcert(_Connection):
             async with places:
                 try:
                     body = self._question(expression, fields)
-                    answer = _READERS[task](await self._ask(f"/{task}", body))
+                    answer = READERS[task](await self.ask(f"/{task}", body))
                 except CalcertError as error:
                     answer = error
             done += 1
@@ -389,24 +299,34 @@ class AsyncCalcert(_Connection):
 
         return list(await asyncio.gather(*map(one, questions)))
 
-    async def _ask(self, address: str, body: Mapping[str, Any] | None) -> Any:
-        method = "GET" if body is None else "POST"
+    async def ask(self, address: str, body: Mapping[str, Any] | None = None) -> Any:
+        """See :meth:`Calcert.ask`."""
+        return json.loads(await self.fetch(address, body))
+
+    async def fetch(
+        self, address: str, body: Mapping[str, Any] | None, accept: str = "application/json"
+    ) -> bytes:
+        """See :meth:`Calcert.fetch`."""
         attempt = 0
         while True:
             response: httpx.Response | None = None
             failure: httpx.HTTPError | None = None
             try:
                 response = await self._http.request(
-                    method, address, json=body, timeout=self._patience(body)
+                    "GET" if body is None else "POST",
+                    address,
+                    json=body,
+                    headers={"Accept": accept},
+                    timeout=self._patience(body),
                 )
             except httpx.ConnectError as error:
                 failure = error
             except httpx.HTTPError as error:
-                raise Unreachable(f"{type(error).__name__}: {error}") from error
+                raise self._unreachable(error) from error
             wait = _wait_s(response, attempt, self._retries)
             if wait is None:
                 if response is None:
-                    raise Unreachable(str(failure)) from failure
-                return _read(response)
+                    raise self._unreachable(failure or Exception()) from failure
+                return _accepted(response).content
             await asyncio.sleep(wait)
             attempt += 1

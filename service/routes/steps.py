@@ -24,7 +24,7 @@ from service.solvers.integrate import Question, integrate
 from service.solvers.integrate import understand as understand_integral
 from service.solvers.integrate_schema import Bound, IntegrateRequest
 from service.solvers.worker import in_worker
-from service.steps import Derivation, NoRuleError, linear_terms, negative, operator_latex
+from service.steps import Derivation, NoRuleError, linear_terms, negative, slope_latex, slope_text
 from service.stopwatch import Stopwatch
 from service.verification.derivation import check_equal, check_steps
 from tokenizer.parse import parse
@@ -66,6 +66,7 @@ class ShownStep(BaseModel):
     rule: str
     depth: int = Field(description="How deep inside other steps, from 0.")
     latex: str
+    text: str = Field(description="The same for a terminal.")
     check: Literal["proved", "numeric", "unchecked"] = Field(
         description="Whether this step was verified on its own; `unchecked`: not in time."
     )
@@ -137,19 +138,29 @@ async def _derivative(request: StepsRequest, resources: Resources, watch: Stopwa
             resources, watch.remaining_s, check_steps, claims, variable, result
         )
         steps = [
-            ShownStep(rule=step.rule, depth=step.depth, latex=step.latex, check=_check(status))
+            ShownStep(
+                rule=step.rule,
+                depth=step.depth,
+                latex=step.latex,
+                text=step.text,
+                check=_check(status),
+            )
             for step, status in zip(derivation.steps, checked.checks, strict=True)
         ]
         if not steps:
-            latex = (
-                f"{operator_latex(variable)}\\left[{to_latex(tree)}\\right] = {to_latex(result)}"
-            )
             rule = "The variable itself" if tree == symbol(variable) else "Constant"
-            steps = [ShownStep(rule=rule, depth=0, latex=latex, check="proved")]
+            steps = [_slope(rule, 0, tree, variable, result, "proved")]
         if checked.tidied is not None:
-            latex = f"{to_latex(result)} = {to_latex(checked.tidied)}"
             # tidy() gives nothing that was not proved equal
-            steps.append(ShownStep(rule="Simplify", depth=0, latex=latex, check="proved"))
+            steps.append(
+                ShownStep(
+                    rule="Simplify",
+                    depth=0,
+                    latex=f"{to_latex(result)} = {to_latex(checked.tidied)}",
+                    text=f"{to_text(result)} = {to_text(checked.tidied)}",
+                    check="proved",
+                )
+            )
             result = checked.tidied
         if derivation.shortened and not notes:
             notes.append("Steps nested deeply were done without being shown.")
@@ -198,14 +209,30 @@ async def _manual(
         return []  # rules are one of two ways to show it
 
 
+def _slope(rule: str, depth: int, of: Tree, variable: str, result: Tree, status: str) -> ShownStep:
+    """A step that says d/dx ``of`` = ``result``."""
+    return ShownStep(
+        rule=rule,
+        depth=depth,
+        latex=f"{slope_latex(of, variable)} = {to_latex(result)}",
+        text=f"{slope_text(of, variable)} = {to_text(result)}",
+        check=_check(status),
+    )
+
+
 def _shown(step: ManualStep) -> ShownStep:
     integral = call("integral", step.integrand, symbol(step.variable))
-    let = ", \\quad ".join(
-        f"{name} = {to_latex(tree)}" if name else to_latex(tree) for name, tree in step.let
+    let = [(f"{name} = " if name else "", tree) for name, tree in step.let]
+    latex = ", \\quad ".join(f"{name}{to_latex(tree)}" for name, tree in let)
+    text = ", ".join(f"{name}{to_text(tree)}" for name, tree in let)
+    return ShownStep(
+        rule=step.rule,
+        depth=step.depth,
+        latex=f"{latex}: \\quad " * bool(let) + f"{to_latex(integral)} = {to_latex(step.result)}",
+        text=f"{text}: " * bool(let)
+        + f"∫ {to_text(step.integrand)} d{step.variable} = {to_text(step.result)}",
+        check=_check(step.check),
     )
-    prefix = f"{let}: \\quad " if let else ""
-    latex = f"{prefix}{to_latex(integral)} = {to_latex(step.result)}"
-    return ShownStep(rule=step.rule, depth=step.depth, latex=latex, check=_check(step.check))
 
 
 async def _back(
@@ -222,19 +249,12 @@ async def _back(
         variable,
         antiderivative,
     )
-    operator = operator_latex(variable)
     steps = [
-        ShownStep(
-            rule="Differentiate a term",
-            depth=1,
-            latex=f"{operator}\\left[{to_latex(step.term)}\\right] = {to_latex(step.slope)}",
-            check=_check(step.check),
-        )
+        _slope("Differentiate a term", 1, step.term, variable, step.slope, step.check)
         for step in back
     ]
-    latex = f"{operator}\\left[{to_latex(antiderivative)}\\right] = {to_latex(integrand)}"
     steps.append(
-        ShownStep(rule="Together they are the integrand", depth=0, latex=latex, check=_check(whole))
+        _slope("Together they are the integrand", 0, antiderivative, variable, integrand, whole)
     )
     return Section(title="Differentiated back", steps=steps)
 
@@ -273,8 +293,13 @@ async def _bounds(
             "The values of this antiderivative at the bounds were not shown to give the answer: "
             "it may jump between them."
         )
-    latex = f"F(b) - F(a) = {to_latex(difference)} = {to_latex(answer)}"
-    step = ShownStep(rule="Fundamental theorem", depth=0, latex=latex, check=_check(status))
+    step = ShownStep(
+        rule="Fundamental theorem",
+        depth=0,
+        latex=f"F(b) - F(a) = {to_latex(difference)} = {to_latex(answer)}",
+        text=f"F(b) - F(a) = {to_text(difference)} = {to_text(answer)}",
+        check=_check(status),
+    )
     return Section(title="Between the bounds", steps=[step]), None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from decimal import Decimal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from service.schemas import (
     EngineChoice,
@@ -20,9 +22,20 @@ from service.schemas import (
     Verification,
 )
 
+
+def _number_as_text(value: Any) -> Any:
+    """A JSON number is the decimal that stands there, not the double nearest to it."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return f"{Decimal(repr(value)):f}"
+    return value
+
+
+_Text = Field(min_length=1, max_length=500)
 Bound = Annotated[
     str,
-    Field(min_length=1, max_length=500, description="An expression, `oo` or `-oo`."),
+    _Text,
+    BeforeValidator(_number_as_text, json_schema_input_type=Annotated[str, _Text] | float | int),
+    Field(description="An expression, a number, `oo` or `-oo`."),
 ]
 
 
