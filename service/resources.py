@@ -79,6 +79,8 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         variant="" if settings.precision == "auto" else settings.precision,
         on_step=metrics.observe_step,
     )
+    if heat is not None:
+        heat.serve(engine)
     flights = SingleFlight(
         cache,
         metrics,

@@ -63,6 +63,20 @@ class Item:
         """Tokens of the question."""
         return len(self.search.source.ids)
 
+    @property
+    def done(self) -> bool:
+        """Whether the search is over."""
+        return self.search.done
+
+    def result(self, now: float) -> Generation:
+        """What the search found, at the time ``now``."""
+        return Generation(
+            tuple(self.search.finished),
+            1000 * (self.started - self.submitted),
+            1000 * (now - self.started),
+            self.search.steps,
+        )
+
     def expired(self, now: float) -> bool:
         """The deadline has passed."""
         return self.deadline is not None and now >= self.deadline

@@ -1,4 +1,4 @@
-"""A bounded queue and the thread that decodes what is in it."""
+"""A bounded queue and the thread that computes what is in it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
+from typing import Any
 
-from service.engine.batch import Batch, Generation, Item
 from service.engine.errors import DeadlineExceeded, EngineStopped, QueueFull
+from service.engine.job import Job, Running
 
 log = logging.getLogger(__name__)
 
@@ -25,15 +26,15 @@ class Batcher:
 
     def __init__(
         self,
-        open_batch: Callable[[str], Batch],
+        open_batch: Callable[[str], Running[Any]],
         queue_items: int,
         on_step: Callable[[int, float], None] | None = None,
     ) -> None:
         self._open_batch = open_batch
         self._queue_items = queue_items
         self._on_step = on_step
-        self._waiting: dict[str, deque[Item]] = {}
-        self._batches: dict[str, Batch] = {}
+        self._waiting: dict[str, deque[Job]] = {}
+        self._batches: dict[str, Running[Any]] = {}
         self._wake = threading.Condition()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="decoder", daemon=True)
@@ -54,7 +55,7 @@ class Batcher:
             self._wake.notify()
         self._thread.join()
 
-    def submit(self, model: str, item: Item) -> None:
+    def submit(self, model: str, item: Job) -> None:
         """Queue ``item``. Raises :class:`QueueFull` and :class:`EngineStopped`."""
         with self._wake:
             if self._stopping or not self._thread.is_alive():
@@ -104,26 +105,17 @@ class Batcher:
         now = time.monotonic()
         if self._on_step is not None:
             self._on_step(len(batch.items), now - started)
-        for item in [item for item in batch.items if item.search.done]:
+        for item in [item for item in batch.items if item.done]:
             batch.leave(item)
-            search = item.search
-            _settle(
-                item,
-                Generation(
-                    tuple(search.finished),
-                    1000 * (item.started - item.submitted),
-                    1000 * (now - item.started),
-                    search.steps,
-                ),
-            )
+            _settle(item, item.result(now))
 
-    def _drop(self, model: str, batch: Batch) -> None:
+    def _drop(self, model: str, batch: Running[Any]) -> None:
         """Forget items whose client has gone or whose deadline has passed."""
         now = time.monotonic()
 
-        def over(item: Item) -> bool:
+        def over(item: Job) -> bool:
             if item.expired(now):
-                _fail(item, DeadlineExceeded("the deadline passed before the search was done"))
+                _fail(item, DeadlineExceeded("the deadline passed before the model was done"))
             return item.future.done()
 
         with self._wake:
@@ -132,8 +124,8 @@ class Batcher:
         for item in [item for item in batch.items if over(item)]:
             batch.leave(item)
 
-    def _admit(self, model: str, batch: Batch) -> None:
-        joining: list[Item] = []
+    def _admit(self, model: str, batch: Running[Any]) -> None:
+        joining: list[Job] = []
         with self._wake:
             queue = self._waiting[model]
             while queue and batch.room_for(joining, queue[0]):
@@ -151,13 +143,13 @@ class Batcher:
             raise
 
 
-def _settle(item: Item, generation: Generation) -> None:
+def _settle(item: Job, result: object) -> None:
     # cancelled at this very moment: nobody waits for it
     with suppress(InvalidStateError):
-        item.future.set_result(generation)
+        item.future.set_result(result)
 
 
-def _fail(item: Item, error: Exception) -> None:
+def _fail(item: Job, error: Exception) -> None:
     """``error`` must be the item's own, or tracebacks pile up on a shared one."""
     with suppress(InvalidStateError):
         item.future.set_exception(error)

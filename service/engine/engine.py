@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from models import artifacts
 from service.engine.batch import Batch, Generation, Item
 from service.engine.batcher import Batcher
 from service.engine.errors import InputTooLong, UnknownModel
+from service.engine.job import Job, Running
 from service.engine.search import Search
 from service.engine.session import Device, ModelSession
 from tokenizer import vocabulary as v
@@ -72,6 +73,7 @@ class Engine:
         self._batch_tokens = batch_tokens
         self._variant = variant
         self._sessions: dict[str, ModelSession] = {}
+        self._others: dict[str, Callable[[], Running[Any]]] = {}
         self._batcher = Batcher(self._open_batch, queue_items, on_step)
 
     @property
@@ -151,7 +153,23 @@ class Engine:
         self._batcher.submit(model, item)
         return await asyncio.wrap_future(item.future)
 
-    def _open_batch(self, model: str) -> Batch:
+    def add(self, name: str, open_batch: Callable[[], Running[Any]]) -> None:
+        """Compute jobs of another kind in turn with the searches, under the same bounds."""
+        self._others[name] = open_batch
+
+    def submit(self, name: str, job: Job) -> None:
+        """Queue a job for what :meth:`add` named. Raises as :meth:`Batcher.submit`.
+
+        Its future gets the result, or :class:`DeadlineExceeded`, :class:`EngineStopped`.
+        """
+        self._batcher.submit(name, job)
+
+    def _open_batch(self, model: str) -> Running[Any]:
+        if model in self._others:
+            return self._others[model]()
+        return self._open_search(model)
+
+    def _open_search(self, model: str) -> Batch:
         return Batch(self._sessions[model], self._batch_items, self._batch_tokens)
 
     def _load(self) -> None:
@@ -173,7 +191,7 @@ class Engine:
         source = Encoded((v.VAR,), (0,), (), ())
         rows = self._batch_items
         while rows:
-            batch = self._open_batch(model)
+            batch = self._open_search(model)
             output = batch.session.manifest.output
             searches = [Search(source, 4, output, 4, SPREAD) for _ in range(rows)]
             batch.join([Item(search, None, 0.0) for search in searches])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import onnxruntime as ort
@@ -12,7 +14,12 @@ from models.artifacts import ArtifactError
 from models.heat.artifact import NAME, HeatManifest, Precision, read
 from models.heat.boundary import Array
 from models.heat.predictor import KernelPredictor
+from models.heat.rows import Branch, Graph, Row, in_runs
+from service.engine import Engine
 from service.engine.session import Device, providers
+from service.heat.batch import HeatBatch, Work
+
+_BRANCHES: Final[tuple[Branch, ...]] = ("modes", "points")
 
 
 class HeatModel:
@@ -31,11 +38,13 @@ class HeatModel:
         self.precision = precision
         self._type = np.float64 if precision == "float64" else np.float32
         wanted = providers(device)
-        self._sessions = {
-            branch: self._open(branch, wanted, threads) for branch in ("modes", "points")
-        }
+        self._sessions = {branch: self._open(branch, wanted, threads) for branch in _BRANCHES}
         self.provider = str(self._sessions["modes"].get_providers()[0])
-        self.predictor = KernelPredictor(self._modes, self._points)
+        self._engine: Engine | None = None
+        #: Runs the graphs here and now.
+        self.predictor = KernelPredictor(
+            *(in_runs(partial(self._run, branch), branch) for branch in _BRANCHES)
+        )
 
     @classmethod
     def find(cls, root: Path, *, device: Device, threads: int) -> HeatModel | None:
@@ -43,6 +52,29 @@ class HeatModel:
         if not (root / NAME).is_dir():
             return None
         return cls(root, device=device, threads=threads)
+
+    def serve(self, engine: Engine) -> None:
+        """From now on :meth:`batched` may be called: the graphs run in batches of ``engine``."""
+        for branch in _BRANCHES:
+            engine.add(_name(branch), partial(HeatBatch, partial(self._run, branch), branch))
+        self._engine = engine
+
+    def batched(self, deadline: float) -> KernelPredictor:
+        """A predictor whose calls wait for the engine, until ``deadline`` (``time.monotonic``).
+
+        They raise what :meth:`Engine.submit` and its futures do.
+        """
+
+        def graph(branch: Branch) -> Graph:
+            def values(rows: Sequence[Row]) -> list[Array]:
+                assert self._engine is not None
+                work = Work(rows, deadline)
+                self._engine.submit(_name(branch), work)
+                return work.future.result()
+
+            return values
+
+        return KernelPredictor(*map(graph, _BRANCHES))
 
     def _open(self, branch: str, wanted: list[str], threads: int) -> ort.InferenceSession:
         options = ort.SessionOptions()
@@ -59,13 +91,11 @@ class HeatModel:
         except Exception as error:
             raise ArtifactError(f"{path} cannot be loaded: {error}") from error
 
-    def _modes(self, feed: Mapping[str, Array]) -> Array:
-        return self._run("modes", feed)
-
-    def _points(self, feed: Mapping[str, Array]) -> Array:
-        return self._run("points", feed)
-
-    def _run(self, branch: str, feed: Mapping[str, Array]) -> Array:
+    def _run(self, branch: Branch, feed: Mapping[str, Array]) -> Array:
         inputs = {name: np.ascontiguousarray(array, self._type) for name, array in feed.items()}
         result: Array = np.asarray(self._sessions[branch].run(None, inputs)[0], np.float64)
         return result
+
+
+def _name(branch: Branch) -> str:
+    return f"{NAME}.{branch}"

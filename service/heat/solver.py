@@ -18,8 +18,9 @@ import numpy as np
 
 from models.heat.boundary import Array
 from models.heat.panels import from_nodes, smooth_nodes
-from models.heat.predictor import prepare
+from models.heat.predictor import KernelPredictor, prepare
 from service.cache import tree_to_json
+from service.engine import DeadlineExceeded, QueueFull
 from service.heat.closed_form import Formula as ClosedFormula
 from service.heat.closed_form import closed_form
 from service.heat.question import FieldError, Question, understand
@@ -199,7 +200,7 @@ class HeatSolver:
             timing["reference"] += _since(started)
             if analysis.prepared is not None:
                 started = time.monotonic()
-                values = await asyncio.to_thread(_by_model, question, analysis, model)
+                values = await self._by_model(question, analysis, model, deadline)
                 timing["model"] += _since(started)
                 if values.passed or engine == "model":
                     return values
@@ -217,6 +218,23 @@ class HeatSolver:
         if not values.passed:
             raise NoHeatAnswer("not_verified", "two exact formulas disagree on this problem")
         return values
+
+    async def _by_model(
+        self, question: Question, analysis: Analysis, model: HeatModel, deadline: float
+    ) -> Values:
+        predictor, threshold = model.batched(deadline), model.manifest.threshold
+        try:
+            return await asyncio.to_thread(_by_model, question, analysis, predictor, threshold)
+        except DeadlineExceeded:
+            raise NoHeatAnswer(
+                "deadline", "nothing could be computed before the deadline"
+            ) from None
+        except QueueFull:
+            raise Problem(
+                "queue-full",
+                "As many questions as may wait for the model are waiting.",
+                headers={"Retry-After": "1"},
+            ) from None
 
     async def _write(
         self, question: Question, seconds: float, timing: dict[str, float]
@@ -334,14 +352,16 @@ class HeatSolver:
                 self._metrics.stage_seconds.labels(TASK, stage).observe(ms / 1000)
 
 
-def _by_model(question: Question, analysis: Analysis, model: HeatModel) -> Values:
+def _by_model(
+    question: Question, analysis: Analysis, predictor: KernelPredictor, threshold: float
+) -> Values:
     """The model's values with boundary values and bounds restored, compared with the reference."""
     started = time.monotonic()
     prepared = analysis.prepared
     assert prepared is not None
     kind, tau, x, scale = question.conditions.kind, question.tau, question.place, analysis.scale
     both = np.concatenate([x, analysis.probe.x])
-    everywhere = model.predictor.predict(prepared, both)
+    everywhere = predictor.predict(prepared, both)
     v, probed = scale * everywhere[:, : len(x)], everywhere[:, len(x) :]
     still = tau <= 0
     v[still] = analysis.homogeneous[still]
@@ -360,11 +380,9 @@ def _by_model(question: Question, analysis: Analysis, model: HeatModel) -> Value
         last = int(np.flatnonzero(~still)[-1])
         step = tau[last : last + 1] / 2
         nodes = smooth_nodes(float(step[0]))
-        middle = model.predictor.predict(analysis.halved, nodes.ravel())[0]
-        again = prepare(
-            from_nodes(middle.reshape(nodes.shape)), kind, step, model.manifest.threshold
-        )
-        twice = model.predictor.predict(again, x)[0]
+        middle = predictor.predict(analysis.halved, nodes.ravel())[0]
+        again = prepare(from_nodes(middle.reshape(nodes.shape)), kind, step, threshold)
+        twice = predictor.predict(again, x)[0]
         once = everywhere[last, : len(x)]
         semigroup = float(np.abs(twice - once).max())
     verification = {
