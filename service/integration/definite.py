@@ -27,6 +27,7 @@ from service.integration.quadrature import (
 from service.integration.search import solve_by_rules, solve_by_sympy
 from service.integration.singular import (
     breakpoints,
+    converges_slowly,
     extrema,
     guards,
     narrow_peaks,
@@ -79,13 +80,15 @@ class Behaviour:
     ``points`` are inner points where it is not smooth; ``divergent`` those ends and
     points (with the side and the sign of the integrand there) where it cannot be
     integrated; ``bounded`` whether it is bounded on a bounded interval; ``unsettled``
-    where it could not be told.
+    where it could not be told; ``slow`` whether it converges, if it does, too slowly for
+    quadrature to see much of it.
     """
 
     points: list[sympy.Expr]
     divergent: list[tuple[sympy.Expr, int, int]]
     bounded: bool
     unsettled: bool
+    slow: bool = False
 
 
 def solve_definite(
@@ -208,8 +211,8 @@ def _exact(
     if exact is not None and exact.has(sympy.Float):
         exact = None  # a break without a closed form
     certain = parts is not None and all(part.proved for part in parts)
-    if seen.unsettled:
-        return _unsettled(exact, numeric, convergence, certain)
+    if seen.unsettled or (seen.slow and (numeric is None or numeric.digits < AGREE)):
+        return _unsettled(exact, numeric, convergence, certain, settled=not seen.unsettled)
     if certain and parts is not None and all(not part.antiderivative.has(x) for part in parts):
         # nothing for quadrature to see
         return Definite(
@@ -295,14 +298,20 @@ def _unsettled(
     numeric: Quadrature | None,
     convergence: Convergence,
     certain: bool,
+    *,
+    settled: bool,
 ) -> Definite:
-    """Where convergence is too slow for quadrature, only a proof decides."""
-    if exact in (S.Infinity, S.NegativeInfinity) and certain:
+    """Where convergence is too slow for quadrature, only a proof decides.
+
+    ``settled`` says that it converges.
+    """
+    if exact in (S.Infinity, S.NegativeInfinity) and certain and not settled:
         return _infinite(exact)
     loose = exact is None or exact.is_finite is False or exact.has(sympy.AccumBounds)
     if loose or exact is None or numeric is None or not certain:
         return Definite(None, method="convergence could not be decided")
-    if abs(number(exact) - numeric.value) > 1e-2 * (1 + abs(numeric.value)):
+    slack = 0.1 if settled else 1e-2
+    if abs(number(exact) - numeric.value) > slack * (1 + abs(numeric.value)):
         return Definite(None, method="quadrature does not confirm the antiderivative")
     tree = from_sympy(neat(exact))
     return Definite(
@@ -311,7 +320,7 @@ def _unsettled(
         digits(number(exact)),
         status="proved",
         method="proved antiderivative, one-sided limits between its breakpoints; "
-        "the integral converges too slowly for quadrature to confirm more than two digits",
+        "the integral converges too slowly for quadrature to confirm more than its size",
         source="antiderivative",
         functions=named_functions(tree),
     )
@@ -376,7 +385,7 @@ def behaviour(integrand: Tree, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) ->
     if points is None:
         return None
     divergent: list[tuple[sympy.Expr, int, int]] = []
-    bounded, unsettled = True, False
+    bounded, unsettled, slow = True, False, False
     sides = [(a, 1), *((p, s) for p in points for s in (-1, 1)), (b, -1)]
     for point, side in sides:
         infinite = point in (S.Infinity, S.NegativeInfinity)
@@ -395,19 +404,23 @@ def behaviour(integrand: Tree, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) ->
             # cancellation decides, which no order of growth tells of
             bounded = bounded and infinite
             unsettled = True
-        elif infinite:
-            if order >= -1 + 1e-9:
-                divergent.append((point, side, _sign_near(integrand, x, point, side)))
-            elif order > -1.2:
-                unsettled = True
+            continue
+        if infinite:
+            converges = order < -1 if abs(order + 1) > 0.2 else None
         else:
             if order < -1e-9:
                 bounded = False
-            if order <= -1 + 1e-7:
-                divergent.append((point, side, _sign_near(integrand, x, point, side)))
-            elif order < -0.8:
-                unsettled = True
-    return Behaviour(points, divergent, bounded, unsettled)
+            converges = order > -1 if abs(order + 1) > 0.2 else None
+        if converges is None:
+            slow = True
+            converges = converges_slowly(integrand, x.name, point, side)
+            if converges is None and abs(order + 1) < 1e-7 and point.is_Float:
+                converges = False  # a simple pole
+        if converges is None:
+            unsettled = True
+        elif not converges:
+            divergent.append((point, side, _sign_near(integrand, x, point, side)))
+    return Behaviour(points, divergent, bounded, unsettled, slow)
 
 
 def _suspect(integrand: Tree, x: sympy.Symbol, point: sympy.Expr) -> bool:
@@ -625,7 +638,8 @@ def _limit_at_zero(e: sympy.Expr, distance: sympy.Symbol) -> sympy.Expr | None:
             value = sympy.limit(e, distance, 0, "+")
     except (OutOfTime, Exception):  # SymPy raises whatever it likes
         return None
-    return value if value.is_finite and not value.has(sympy.Limit) else None
+    open_ended = value.has(sympy.Limit, sympy.AccumBounds)
+    return value if value.is_finite and not open_ended else None
 
 
 # --- other ways -----------------------------------------------------------------

@@ -21,6 +21,7 @@ from flint import acb, arb, ctx
 from sympy import S
 
 from service.integration.evaluate import BallField, CannotEvaluate, Evaluator, value_function
+from service.integration.singular import constant_digits
 from service.verification.convert import from_sympy
 from tokenizer.tree import Tree
 
@@ -312,6 +313,7 @@ def oscillating_tail(
 
 #: Where the tail of an oscillating integrand is looked at, in periods.
 _FAR: Final = (10**4, 10**6)
+_VERY_FAR: Final = (10**30, 10**60)
 
 
 def tail_of_oscillation(tree: Tree, variable: str, angular_frequency: float) -> int | None:
@@ -322,41 +324,50 @@ def tail_of_oscillation(tree: Tree, variable: str, angular_frequency: float) -> 
     limit, as the integrand does not tend to zero. None: it could not be told.
     """
     f = integrand_function(tree, variable)
+    extent = constant_digits(tree, variable)
+    if extent is None:
+        return None
     saved = ctx.prec
-    ctx.prec = 2 * _SUM_BITS
+    ctx.prec = 2 * _SUM_BITS + 20 * extent
     try:
         half = arb.pi() / arb(angular_frequency)
         sizes, means = [], []
-        for periods in _FAR:
-            middle = half * (2 * periods + 1)
+        for periods in (*_FAR, *_VERY_FAR):
+            middle = half * (2 * periods * arb(10) ** (2 * extent) + 1)
             values = [(f(acb(middle + half * x)), w) for x, w in _gauss(_GAUSS)]
-            sizes.append(max(float(abs(v).mid()) for v, _ in values))
+            sizes.append(max((abs(v).mid() for v, _ in values), key=lambda size: size))
             mean = acb(0)
             for value, weight in values:
                 mean += value * weight
             means.append(mean)
+        if not all(size.is_finite() for size in sizes):
+            return None
+        # what falls as slowly as 1/log(x) is half as large so much farther out
+        if sizes[2] > sizes[1] * 0.999 and sizes[3] > sizes[2] * 0.999:
+            return _sign(values, sizes[3]) or 2
+        if not sizes[3] < sizes[2] * 0.9:
+            return None
+        first, second = (abs(m).mid() for m in means[:2])
+        if second <= sizes[1] * arb(10) ** -40:
+            return 0
+        if not first > 0:
+            return None
+        order = float((second / first).log().mid()) / math.log(_FAR[1] / _FAR[0])
     except (CannotEvaluate, ValueError, OverflowError):
         return None
     finally:
         ctx.prec = saved
-    if not all(0 <= size < float("inf") for size in sizes):
-        return None
-    if sizes[1] > 0.3 * sizes[0]:
-        return _sign(values, sizes[1]) or 2
-    first, second = (float(abs(m).mid()) for m in means)
-    if second <= 1e-40 * sizes[1]:
-        return 0
-    order = math.log(second / first) / math.log(_FAR[1] / _FAR[0]) if first else -math.inf
     if order > -1 - 1e-6:
         return 1 if means[1].real > 0 else -1
     return 0 if order < -1.1 else None
 
 
-def _sign(values: list[tuple[acb, arb]], size: float) -> int:
+def _sign(values: list[tuple[acb, arb]], size: arb) -> int:
     """The sign that all values have, 0 if they have both."""
-    low = min(float(v.real.mid()) for v, _ in values)
-    high = max(float(v.real.mid()) for v, _ in values)
-    return 1 if low > -1e-12 * size else -1 if high < 1e-12 * size else 0
+    small = size * arb(10) ** -12
+    if all(v.real > -small for v, _ in values):
+        return 1
+    return -1 if all(v.real < small for v, _ in values) else 0
 
 
 def as_mpmath(value: acb, digits: int = DIGITS + 8) -> Any:

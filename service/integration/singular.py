@@ -315,13 +315,21 @@ def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float |
     """
     if point.is_Float and point._prec < 3.4 * 101:
         return None  # the point is known less well than its neighbours are near
-    f = ball_function(tree, variable, 1500)
+    extent = constant_digits(tree, variable)
+    if extent is None:
+        return None
+    bits = 1500 + 20 * extent
+    f = ball_function(tree, variable, bits)
     sizes = []
-    steps = (40, 60, 80, 100)
+    # nearer, and farther out, than where any constant in it still matters
+    steps = [digits + 4 * extent for digits in (40, 60, 80, 100)]
     saved = ctx.prec
-    ctx.prec = 1500
+    ctx.prec = bits
     try:
         infinite = point in (S.Infinity, S.NegativeInfinity)
+        if infinite:
+            steps = [10 * step for step in (4, 6, 8, 10)]
+            steps = [step + 40 * extent for step in steps]
         centre = None if infinite else _ball(point)
         for digits in steps:
             if infinite:
@@ -344,9 +352,90 @@ def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float |
     slopes = np.diff(sizes) / np.diff(np.array(span, dtype=float))
     if infinite and abs(slopes[-1]) > 50:
         return float(np.copysign(np.inf, slopes[-1]))
+    if not infinite and np.all(np.abs(slopes) > 1e6) and np.all(slopes * slopes[0] > 0):
+        return float(np.copysign(np.inf, slopes[-1]))  # an exponential of a pole
     if abs(slopes[-1] - slopes[-2]) > 0.2 * max(1.0, abs(slopes[-1])):
         return None
     return float(slopes[-1])
+
+
+#: Powers of ten at which slow convergence is told from slow divergence.
+_SLOW: Final = (300, 1000, 3000)
+
+
+def converges_slowly(tree: Tree, variable: str, point: sympy.Expr, side: int) -> bool | None:
+    """Whether f is integrable at ``point`` though it is of order -1 there, or nearly so.
+
+    With t = log(1/d) at the distance d, or log(x) at infinity, f*d behaves like a power of
+    t, which is integrable below -1, or else like exp(c*t), which is for c < 0. None when
+    neither can be told.
+    """
+    extent = constant_digits(tree, variable)
+    if extent is None or point.is_Float:
+        return None
+    infinite = point in (S.Infinity, S.NegativeInfinity)
+    digits = [step + 40 * extent for step in _SLOW]
+    bits = 4 * digits[-1] + 500
+    f = ball_function(tree, variable, bits)
+    saved = ctx.prec
+    ctx.prec = bits
+    try:
+        scale, rest = [], []
+        for power in digits:
+            far = acb(10) ** power
+            if infinite:
+                far *= acb(1.37)
+                value = f(far if point is S.Infinity else -far) * far
+            else:
+                value = f(_ball(point) + side / far) / far
+            size = abs(value)
+            if not size > 0 or not size.is_finite():
+                return None
+            scale.append(float(far.real.log().mid()))
+            rest.append(float(size.log().mid()))
+    except (CannotEvaluate, ZeroDivisionError, ValueError, OverflowError):
+        return None
+    finally:
+        ctx.prec = saved
+    first, second = np.diff(rest) / np.diff(np.log(scale))
+    if abs(second) > 4 and abs(second) > 1.5 * abs(first):
+        return bool(second < 0)
+    if second >= -1 - 1e-9:
+        return False
+    return True if second < -1.3 else None
+
+
+#: Constants with more digits before or after the point than this are too much.
+MAX_DIGITS: Final = 400
+
+
+def constant_digits(tree: Tree, variable: str) -> int | None:
+    """The largest |log10(c)| of the constants c in ``tree``, rounded; None when too large.
+
+    Small ones count as zero.
+    """
+    largest = 0.0
+    saved = ctx.prec
+    ctx.prec = 64
+    try:
+        evaluator = Evaluator(BallField(), {}, variable)
+        for node in dict.fromkeys(tree.preorder()):
+            if node.symbols() or node.head in _NO_NUMBERS:
+                continue
+            size = abs(acb(evaluator.dual(node)[0]))
+            if size.contains(0):
+                continue
+            largest = max(largest, abs(float(size.log().mid())) / float(np.log(10)))
+    except (CannotEvaluate, ZeroDivisionError, ValueError, OverflowError):
+        return None
+    finally:
+        ctx.prec = saved
+    if not largest <= MAX_DIGITS:
+        return None
+    return 0 if largest < 5 else round(largest) + 1
+
+
+_NO_NUMBERS: Final = ("Lt", "Le", "Gt", "Ge", "Eq", "Ne", "And", "Or", "boolean")
 
 
 def _ball(point: sympy.Expr) -> acb:

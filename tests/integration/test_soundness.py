@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from service.integration.definite import Definite, solve_definite
+from service.integration.definite import Definite, behaviour, solve_definite
 from service.integration.parametric import solve_parametric
 from service.integration.prove import prove_antiderivative
 from service.integration.search import solve_by_rules
@@ -166,3 +166,38 @@ def test_integrals_of_the_modulus(integrand: str, lower: str, upper: str, expect
     found = integral(integrand, lower, upper, fallback=True)
     assert found.value is not None
     assert abs(float(found.value) - float(sympy.N(to_sympy(parse(expected))))) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "integrand", ["sin(x)/log(x)", "sin(x)/log(log(x + 20))", "sin(x)*exp(-x/10^9)"]
+)
+def test_slow_decay_is_not_divergence(integrand: str) -> None:
+    """An oscillation that falls however slowly has an integral."""
+    assert integral(integrand, "2", "oo").convergence != "divergent"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper", "diverges"),
+    [
+        ("1/(x*log(x)^2)", "2", "oo", False),
+        ("1/(x*log(x))", "2", "oo", True),
+        ("1/(x*log(x)^2)", "0", "1/2", False),
+        ("x^(-101/100)", "1", "oo", False),
+        ("x^(-99/100)", "1", "oo", True),
+        ("x/(x^2 + 1)", "-oo", "oo", True),
+        ("tanh(x)/x", "1", "oo", True),
+        ("exp(1/x)", "0", "1", True),
+        ("1/(x + 10^(-150))", "0", "1", False),
+        ("1/sqrt(x*(x + 10^(-150)))", "0", "1", False),
+        ("exp(-x/10^20)/sqrt(x)", "0", "oo", False),
+        ("sin(x)*(1 + 1/x)", "1", "oo", True),
+    ],
+)
+def test_the_border_of_convergence(integrand: str, lower: str, upper: str, diverges: bool) -> None:
+    """Neither a logarithm nor a constant of any size moves it."""
+    x = sympy.Symbol("x", real=True)
+    bounds = [to_sympy(parse(text)) for text in (lower, upper)]
+    seen = behaviour(parse(integrand, variables=("x",)), x, *bounds)
+    assert seen is not None
+    assert not seen.unsettled
+    assert bool(seen.divergent) is diverges
