@@ -17,6 +17,10 @@ T = TypeVar("T")
 #: What a computation counts for when the next one has ended.
 FADING: Final = 0.98
 
+#: Computations that must have ended before their rate is believed: the first ones of a burst
+#: end late, and the others soon after them.
+BELIEVED: Final = 16
+
 #: Part of its time that a question waits for another process which has the same one.
 PATIENCE: Final = 0.5
 
@@ -57,7 +61,7 @@ class SingleFlight:
     @property
     def limit(self) -> int:
         """How many computations are let in at present."""
-        if not self._busy_s:
+        if self._landings < BELIEVED:
             return self._most
         soon = int(self._soon_s * self._landings / self._busy_s)
         return min(self._most, max(self._least, soon))

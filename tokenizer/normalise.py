@@ -34,6 +34,8 @@ class Normalised:
 
 def rename(tree: Tree, names: Mapping[str, str]) -> Tree:
     """``tree`` with each symbol in ``names`` renamed, all at once; others stay."""
+    if all(old == new for old, new in names.items()):
+        return tree
     return tree.map_leaves(
         lambda leaf: (
             symbol(names.get(str(leaf.value), str(leaf.value))) if leaf.head == "symbol" else leaf

@@ -15,6 +15,7 @@ from service.verification.chain import Derivation
 from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
+from service.verification.gathering import gather
 from service.verification.screening import NotRealError, real_values, sample
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree, integer
@@ -304,23 +305,6 @@ def _may_be_zero(expr: sympy.Expr) -> bool:
     return False
 
 
-def _factor(expr: sympy.Expr) -> sympy.Expr:
-    return sympy.factor_terms(expr) if expr.has(sympy.Add) else expr
-
-
-def _together(expr: sympy.Expr) -> sympy.Expr:
-    if any(any(_is_quotient(term) for term in total.args) for total in expr.atoms(sympy.Add)):
-        return sympy.factor_terms(sympy.together(expr))
-    return expr
-
-
-def _is_quotient(term: sympy.Expr) -> bool:
-    return any(
-        factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative
-        for factor in sympy.Mul.make_args(term)
-    )
-
-
 def _cancel(expr: sympy.Expr) -> sympy.Expr:
     if expr.has(sympy.Function) or not expr.is_rational_function():
         return expr
@@ -348,8 +332,7 @@ def _powers(expr: sympy.Expr) -> sympy.Expr:
 
 
 _REARRANGEMENTS: Final[tuple[Callable[[sympy.Expr], sympy.Expr], ...]] = (
-    _factor,
-    _together,
+    gather,
     _cancel,
     _quotients,
     _powers,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import faulthandler
 import importlib
 import logging
 import multiprocessing
@@ -31,7 +30,7 @@ T = TypeVar("T")
 
 MIB: Final = 1024 * 1024
 
-#: How long after its deadline a worker ends itself, should nobody have killed it, in seconds.
+#: CPU time beyond its deadline after which a worker ends, should nobody have killed it; seconds.
 SELF_DESTRUCTION_S: Final = 5.0
 
 logger = logging.getLogger(__name__)
@@ -336,6 +335,7 @@ def _serve(connection: Connection, memory: int, preload: list[str]) -> None:
     # Ctrl-C and a service manager's stop reach the whole group; the parent decides when workers end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(ValueError, OSError):  # not every system has the limit
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -352,15 +352,15 @@ def _answer(message: bytes, memory: int) -> bytes:
     value: Any
     try:
         function, args, lifetime = pickle.loads(message)  # noqa: S301 - from our own parent
-        # should the parent be gone, this ends a hung worker even inside C code
-        faulthandler.dump_traceback_later(lifetime, exit=True)
+        # should the parent be gone, the kernel ends a hung worker even inside C code
+        signal.setitimer(signal.ITIMER_PROF, lifetime)
         value = function(*args)
     except Exception as error:
         if isinstance(error, MemoryError):
             kind = "retire"
         value = _Failure(_portable(error))
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_PROF, 0)
     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
         kind = "retire"
     try:

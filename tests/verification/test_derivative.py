@@ -13,6 +13,7 @@ from service.verification.derivative import (
 )
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import prove_equal
+from service.verification.gathering import gather
 from tests.cases import Case, parameters
 from tokenizer.parse import parse
 from tokenizer.tree import call, integer, symbol
@@ -182,3 +183,23 @@ def test_tiny_divisors_are_not_zero() -> None:
     """A divisor that is small at every sample point still has a quotient."""
     expression = parse("1/(exp(-10^6*x^2) + exp(-10^7*x^2))")
     assert not undefined_everywhere(to_sympy(expression))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a*x + b*x**2", "x*(a + b*x)"),
+        ("1/x + 1/x**2", "(x + 1)/x**2"),
+        ("x/2 + 1/3 + y/x", "(3*x**2 + 2*x + 6*y)/(6*x)"),
+        ("sqrt(x) + 1/sqrt(x)", "(x + 1)/sqrt(x)"),
+        ("exp(x)/(x+1) - exp(x)/(x+1)**2", "x*exp(x)/(x+1)**2"),
+        ("sin(2*x + 4*x**2)", "sin(2*x*(2*x + 1))"),
+        ("x + y", "x + y"),
+    ],
+)
+def test_sums_are_gathered(source: str, expected: str) -> None:
+    """Common factors and denominators are taken out, and the function stays the same."""
+    given = to_sympy(parse(source))
+    gathered = gather(given)
+    assert prove_equal(given, gathered, deadline_s=10).status == "proved"
+    assert from_sympy(gathered).size <= parse(expected).size
