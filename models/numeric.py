@@ -85,3 +85,21 @@ def is_finite(tree: Tree, rng: random.Random, points: int = 2) -> bool:
         if not (cmath.isfinite(z) and abs(z) < 1e30):
             return False
     return True
+
+
+def is_real_somewhere(tree: Tree, variable: str, rng: random.Random) -> bool:
+    """Whether a Tree in ``variable`` alone takes real values at points of the real axis.
+
+    Looks at random points of all sizes up to 100 on both sides of 0; two must be found.
+    """
+    found = 0
+    for _ in range(80):
+        size = 10 ** rng.uniform(-2, 2) * rng.choice((1, 1, -1))
+        try:
+            z = value(tree, {variable: complex(size)})
+        except (ArithmeticError, ValueError):
+            continue
+        found += cmath.isfinite(z) and abs(z.imag) <= 1e-9 * abs(z.real)
+        if found == 2:
+            return True
+    return False

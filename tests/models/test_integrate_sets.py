@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from itertools import islice
 
@@ -17,10 +18,12 @@ from models.integrate.test_sets import (
     KINDS,
     LONGEST,
     Generator,
+    Teacher,
     robustness,
     stored,
     variations,
 )
+from models.numeric import is_real_somewhere
 from service.integration.complete import complete
 from tokenizer.codec import encode
 from tokenizer.normalise import normalise
@@ -55,6 +58,20 @@ def test_variations_are_made_of_solved_problems_alone() -> None:
     assert texts == variations(solved, 20)
     assert len(texts) == 20
     assert sum(" + " in text for text in texts) >= 10
+
+
+@pytest.mark.skipif(shutil.which("fricas") is None, reason="FriCAS, the teacher, is not installed")
+def test_the_teacher_answers_what_is_elementary() -> None:
+    """An integral that it leaves, or answers by a named function, is not answered."""
+    asked = ["x*exp(x)", "sin(x)/x", "1/(1+x^2)", "x^x", "exp(-x^2)"]
+    assert Teacher().integrates(asked) == [True, False, True, False, False]
+
+
+def test_a_question_has_real_values() -> None:
+    """What is complex on the whole real axis has no antiderivative over the reals."""
+    rng = random.Random(4)
+    for text, expected in [("acos(4)*x", False), ("acosh(cos(x))", False), ("log(x-3)", True)]:
+        assert is_real_somewhere(parse(text), "x", rng) is expected
 
 
 def test_backward_questions_are_drawn_without_end() -> None:

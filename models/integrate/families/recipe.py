@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from models.integrate.problem import Problem
 from models.integrate.recipe import FAILURES, Recipe
+from models.numeric import is_real_somewhere
 from tokenizer.ansatz import ansatz_of
 from tokenizer.errors import ParseError
 from tokenizer.parse import parse
@@ -21,7 +22,7 @@ _LEAST: Final = 5
 def backward(rng: random.Random) -> Problem:
     """The derivative of a random expression with 3 to 15 operators."""
     recipe = Recipe(rng)
-    return _first(lambda: recipe.backward(3, 15))
+    return _first(lambda: recipe.backward(3, 15), rng)
 
 
 def by_parts(recipes: dict[int, Recipe] | None = None) -> Callable[[random.Random], Problem]:
@@ -32,12 +33,12 @@ def by_parts(recipes: dict[int, Recipe] | None = None) -> Callable[[random.Rando
         if id(rng) not in found:
             found.clear()
             found[id(rng)] = Recipe(rng)
-        return _first(found[id(rng)].by_parts)
+        return _first(found[id(rng)].by_parts, rng)
 
     return sample
 
 
-def _first(draw: Callable[[], tuple[Any, Any] | None]) -> Problem:
+def _first(draw: Callable[[], tuple[Any, Any] | None], rng: random.Random) -> Problem:
     while True:
         try:
             drawn = draw()
@@ -48,7 +49,7 @@ def _first(draw: Callable[[], tuple[Any, Any] | None]) -> Problem:
             continue
         if not (_LEAST <= integrand.size <= _SIZES[0] and answer.size <= _SIZES[1]):
             continue
-        if not integrand.contains("x"):
+        if not (integrand.contains("x") and is_real_somewhere(integrand, "x", rng)):
             continue
         terms = ansatz_of(answer, "x")
         if terms:
