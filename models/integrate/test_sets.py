@@ -148,7 +148,8 @@ def _question(expression: Any) -> str | None:
         ids = encode(normalise(tree, "x").tree).ids
     except (ParseError, Unencodable):
         return None
-    if not tree.contains("x") or len(ids) > LONGEST or not is_held_out(ids):
+    # other letters are those of SymEngine's nan and zoo
+    if set(tree.symbols()) != {"x"} or len(ids) > LONGEST or not is_held_out(ids):
         return None
     rng = random.Random(1)  # noqa: S311 - fixed points, no secret
     # over the reals there is nothing to find where acos(4) or acosh(cos(x)) is a factor
