@@ -34,6 +34,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.expressions import expressions
+from benchmarks.http import Connection
 from service.stopwatch import STAGES
 from service.verification.convert import to_sympy
 from tests.redis_server import free_port
@@ -109,23 +110,25 @@ def service(batching: bool) -> Iterator[str]:
 async def load(url: str, texts: list[str], measured: Measured, engine: str, advance: Any) -> None:
     """Send every text once from ``measured.clients`` clients at a time."""
     waiting = iter(texts)
-    limits = httpx.Limits(max_connections=measured.clients)
-    async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as http:
 
-        async def client() -> None:
+    async def client() -> None:
+        async with Connection(url) as http:
             for text in waiting:
                 started = time.perf_counter()
-                body = {"expression": text, "engine": engine}
-                answer = (await http.post("/differentiate", json=body)).raise_for_status().json()
+                body = {"expression": text, "engine": engine, "timeout_s": 60}
+                status, content = await http.post("/differentiate", body)
                 measured.latencies.append(1000 * (time.perf_counter() - started))
+                if status != 200:
+                    raise RuntimeError(f"{status}: {content.decode()}")
+                answer = json.loads(content)
                 measured.sources[answer["source"] or "unsolved"] += 1
                 for stage in STAGES:
                     measured.stages[stage].append(answer["timing_ms"][stage])
                 advance()
 
-        started = time.perf_counter()
-        await asyncio.gather(*(client() for _ in range(measured.clients)))
-        measured.seconds = time.perf_counter() - started
+    started = time.perf_counter()
+    await asyncio.gather(*(client() for _ in range(measured.clients)))
+    measured.seconds = time.perf_counter() - started
 
 
 def sympy_diff(texts: list[str]) -> list[float]:

@@ -106,7 +106,8 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         await cache.close()
 
 
-def _resources(request: Request) -> Resources:
+async def _resources(request: Request) -> Resources:
+    # async though it waits for nothing: FastAPI sends other functions to a thread
     resources = request.app.state.resources
     if resources is None:
         raise Problem("not-ready", "The models are being loaded.", headers={"Retry-After": "1"})

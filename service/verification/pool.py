@@ -2,7 +2,7 @@
 
 Built on :mod:`multiprocessing` instead of a pool library: with pebble 5.2 one
 ``kill -9`` of an *idle* worker breaks the whole pool, and its deadlines are
-polled every 0.1 s. Here each worker has a pipe of its own, so that a worker
+polled every 0.1 s. Here each worker has a socket of its own, so that a worker
 and its request can be lost without touching any other.
 """
 
@@ -16,19 +16,22 @@ import multiprocessing
 import pickle
 import resource
 import signal
+import socket
+import struct
 import sys
 import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Final, Self, TypeVar
 
 T = TypeVar("T")
 
 MIB: Final = 1024 * 1024
+
+#: What goes before each message: its length.
+_SIZE: Final = struct.Struct("!I")
 
 #: CPU time beyond its deadline after which a worker ends, should nobody have killed it; seconds.
 SELF_DESTRUCTION_S: Final = 5.0
@@ -57,17 +60,35 @@ class PoolSaturated(WorkerError):
 
 
 class _Worker:
-    """One process and our end of its pipe."""
+    """One process and our end of the stream to it."""
 
-    def __init__(self, process: ForkServerProcess, connection: Connection) -> None:
+    def __init__(
+        self,
+        process: ForkServerProcess,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
         self.process = process
-        self.connection = connection
         self.busy = False
+        self._reader = reader
+        self._writer = writer
 
-    def ask(self, message: bytes) -> Any:
-        """Send one request and block until the outcome: ``(kind, value)``."""
-        self.connection.send_bytes(message)
-        return pickle.loads(self.connection.recv_bytes())  # noqa: S301 - from our own child
+    async def ask(self, message: bytes) -> Any:
+        """Send one request and wait for the outcome: ``(kind, value)``."""
+        self._writer.write(_SIZE.pack(len(message)) + message)
+        await self._writer.drain()
+        return pickle.loads(await self.hear())  # noqa: S301 - from our own child
+
+    async def hear(self) -> bytes:
+        """The next message. Raises ``EOFError`` when the process ends before it is through."""
+        (size,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
+        return await self._reader.readexactly(size)
+
+    def end(self) -> None:
+        """Kill the process."""
+        if self.process.pid is not None:
+            self.process.kill()
+        self._writer.close()
 
 
 class WorkerPool:
@@ -107,8 +128,6 @@ class WorkerPool:
         self._idle: asyncio.LifoQueue[_Worker | None] = asyncio.LifoQueue()
         self._spawning: set[asyncio.Task[None]] = set()
         self._stopping = True
-        # one thread per conversation; a start takes one too
-        self._threads: ThreadPoolExecutor | None = None
 
     @property
     def alive(self) -> int:
@@ -139,7 +158,6 @@ class WorkerPool:
     async def start(self) -> None:
         """Start all workers and wait until they are warm; ``WorkerDied`` if one cannot start."""
         self._stopping = False
-        self._threads = ThreadPoolExecutor(2 * self.size + 2, thread_name_prefix="worker-pool")
         self._context.set_forkserver_preload(self._preload)
         try:
             for worker in await asyncio.gather(*(self._new_worker() for _ in range(self.size))):
@@ -161,9 +179,6 @@ class WorkerPool:
             self._discard(worker)
         for worker in workers:
             await asyncio.to_thread(worker.process.join, 5.0)
-        if self._threads is not None:
-            await asyncio.to_thread(self._threads.shutdown)
-            self._threads = None
 
     async def run(self, function: Callable[..., T], *args: Any, timeout_s: float) -> T:
         """``function(*args)`` in a worker; both must be picklable.
@@ -179,10 +194,9 @@ class WorkerPool:
         worker = await self._acquire(deadline)
         self.on_wait(loop.time() - deadline + timeout_s)
         worker.busy = True
-        conversation = loop.run_in_executor(self._threads, worker.ask, message)
         try:
             async with asyncio.timeout_at(deadline):
-                kind, value = await asyncio.shield(conversation)
+                kind, value = await worker.ask(message)
         except TimeoutError:
             self.timeouts += 1
             self._discard(worker)
@@ -195,9 +209,6 @@ class WorkerPool:
             self.deaths += 1
             self._discard(worker)
             raise WorkerDied("the worker process ended before it answered") from None
-        finally:
-            # its process is dead or has answered, so the thread ends by itself
-            conversation.add_done_callback(_consume)
         worker.busy = False
         if kind == "retire":
             self._discard(worker)
@@ -231,29 +242,24 @@ class WorkerPool:
 
     async def _new_worker(self) -> _Worker:
         """A process that has said it is ready. Raises ``WorkerDied`` otherwise."""
-        loop = asyncio.get_running_loop()
-        ours, theirs = self._context.Pipe()
+        ours, theirs = socket.socketpair()
         process = self._context.Process(
             target=_serve,
             args=(theirs, self.memory_mib * MIB, self._preload),
             name="verifier",
             daemon=True,
         )
-        worker = _Worker(process, ours)
+        worker = _Worker(process, *await asyncio.open_connection(sock=ours))
         try:
-            await loop.run_in_executor(self._threads, _launch, process)
-            theirs.close()
+            with theirs:
+                await asyncio.to_thread(_launch, process)
             async with asyncio.timeout(self.start_timeout_s):
-                while not ours.poll():
-                    if not process.is_alive():
-                        raise WorkerDied("a worker ended while it was starting")
-                    await asyncio.sleep(0.005)
-                ours.recv_bytes()
+                await worker.hear()
         except (OSError, EOFError, TimeoutError) as error:
-            _end(worker)
+            worker.end()
             raise WorkerDied(f"a worker did not start: {error!r}") from error
         except BaseException:
-            _end(worker)
+            worker.end()
             raise
         return worker
 
@@ -269,7 +275,7 @@ class WorkerPool:
             return
         self._workers.discard(worker)
         asyncio.get_running_loop().remove_reader(worker.process.sentinel)
-        _end(worker)
+        worker.end()
         if not self._stopping:
             self.restarts += 1
             task = asyncio.get_running_loop().create_task(self._replace())
@@ -297,11 +303,6 @@ class _Failure:
         self.error = error
 
 
-def _consume(future: asyncio.Future[Any]) -> None:
-    if not future.cancelled():
-        future.exception()
-
-
 _LAUNCH: Final = threading.Lock()
 
 
@@ -322,15 +323,7 @@ def _launch(process: ForkServerProcess) -> None:
         process.start()
 
 
-def _end(worker: _Worker) -> None:
-    """Kill the process; its pipe closes, so a thread that waits for it wakes up."""
-    if worker.process.pid is not None:
-        worker.process.kill()
-    if not worker.busy:
-        worker.connection.close()
-
-
-def _serve(connection: Connection, memory: int, preload: list[str]) -> None:
+def _serve(stream: socket.socket, memory: int, preload: list[str]) -> None:
     """The life of a worker process."""
     # Ctrl-C and a service manager's stop reach the whole group; the parent decides when workers end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -342,9 +335,22 @@ def _serve(connection: Connection, memory: int, preload: list[str]) -> None:
     for module in preload:  # a fork server that was up before us has not imported them
         importlib.import_module(module)
     with contextlib.suppress(EOFError, OSError):  # the parent has closed its end
-        connection.send_bytes(b"ready")
+        message = b"ready"
         while True:
-            connection.send_bytes(_answer(connection.recv_bytes(), memory))
+            stream.sendall(_SIZE.pack(len(message)) + message)
+            (size,) = _SIZE.unpack(_received(stream, _SIZE.size))
+            message = _answer(_received(stream, size), memory)
+
+
+def _received(stream: socket.socket, size: int) -> bytes:
+    """Exactly ``size`` bytes. Raises ``EOFError``."""
+    chunks = bytearray()
+    while len(chunks) < size:
+        chunk = stream.recv(size - len(chunks))
+        if not chunk:
+            raise EOFError
+        chunks += chunk
+    return bytes(chunks)
 
 
 def _answer(message: bytes, memory: int) -> bytes:

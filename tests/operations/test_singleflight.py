@@ -13,7 +13,7 @@ import pytest
 from service.cache import Cache, MemoryCache, RedisCache
 from service.metrics import Metrics
 from service.problems import Problem
-from service.singleflight import SingleFlight
+from service.singleflight import BELIEVED, SingleFlight
 from tests.operations.process import metric, service
 from tests.redis_server import RedisServer
 
@@ -196,9 +196,9 @@ def test_no_more_is_let_in_than_can_be_done_soon() -> None:
             await shared.answer(f"{seconds} {k}", 5, bytes, compute)
 
     async def scenario() -> list[int]:
-        shared = SingleFlight(MemoryCache(0, 60), Metrics(), 64, least=2, soon_s=0.25)
+        shared = SingleFlight(MemoryCache(0, 60), Metrics(), 64, least=2, soon_s=0.05)
         limits = [shared.limit]
-        await ask(shared, 0.2, 6)
+        await ask(shared, 0.04, 2 * BELIEVED)
         limits.append(shared.limit)
         await asyncio.sleep(0.3)  # idle time says nothing about what can be done
         await ask(shared, 0.0, 400)
