@@ -20,7 +20,32 @@ def make_continuous(
     A sign that jumps is treated in the same way. Unchanged where the jump cannot be
     found at once, is none, or is where the integrand is singular too.
     """
-    return _mend_tangent(_mend_signs(antiderivative, integrand, x), integrand, x)
+    mended = _mend_steps(_mend_signs(antiderivative, integrand, x), x)
+    return _mend_tangent(mended, integrand, x)
+
+
+def _mend_steps(antiderivative: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """Close the jumps of a polynomial in x and the floor or ceiling of ``a*x + b``.
+
+    The jump at the n-th step is a polynomial in n, and so is the sum of the first n.
+    """
+    steps = antiderivative.atoms(sympy.floor, sympy.ceiling)
+    if len(steps) != 1:
+        return antiderivative
+    (step,) = steps
+    level, n, u = sympy.Dummy("level"), sympy.Dummy("n", integer=True), step.args[0]
+    inner = antiderivative.subs(step, level)
+    if not (u.is_polynomial(x) and sympy.degree(u, x) == 1 and inner.is_polynomial(x, level)):
+        return antiderivative
+    at = sympy.solve(u - n, x)[0]
+    # floor(u) goes from n - 1 to n where u = n, ceiling(u) from n to n + 1
+    before = n - 1 if isinstance(step, sympy.floor) else n
+    jump = sympy.expand((inner.subs(level, before + 1) - inner.subs(level, before)).subs(x, at))
+    if jump == 0:
+        return antiderivative
+    first = n - before  # the first step after the level 0
+    total = sympy.summation(jump.subs(n, n - 1 + first), (n, 1, level))
+    return antiderivative - sympy.factor(total.subs(level, step))
 
 
 def _mend_signs(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:

@@ -12,7 +12,7 @@ from service.integration.agreement import DIGITS, POINTS, compare
 from service.integration.domain import on_axis, real_test
 from service.integration.evaluate import CannotEvaluate
 from service.integration.kernels import KernelField, OutOfTime, RealTest, Unsupported
-from service.integration.singular import zeros
+from service.integration.singular import guards, zeros
 from service.verification.convert import ConversionError, to_sympy
 from service.verification.equivalence import Verdict, prove_equal
 from tokenizer.render import to_text
@@ -100,30 +100,62 @@ _BESIDE: Final = 1e-7
 def jumps(integrand: Tree, variable: str, antiderivative: Tree) -> tuple[str, ...]:
     """Conditions under which the antiderivative has no jump where the integrand has a value.
 
-    Looked for at zeros of the arguments of sign and Abs, near the origin.
+    Looked for near the origin, at zeros of the arguments of sign and Abs, of denominators
+    and of whatever else branches in it.
     """
     if set(antiderivative.symbols()) - {variable} or set(integrand.symbols()) - {variable}:
         return ()
-    inside = [
+    if not _leaps(integrand, variable, antiderivative):
+        return ()
+    ordered = [
         node.args[0] for node in antiderivative.preorder()
         if node.head in ("sign", "Abs", "Heaviside") and node.contains(variable)
     ]  # fmt: skip
-    found = []
-    for argument in dict.fromkeys(inside):
+    inside = dict.fromkeys([*ordered, *guards(antiderivative)])
+    found: list[str] = []
+    for argument in inside:
+        if not argument.contains(variable):
+            continue
         try:
-            for zero in zeros(argument, variable, -_WITHIN, _WITHIN)[:8]:
-                step = _BESIDE * (1 + abs(zero))
-                beside = np.array([zero - 2 * step, zero - step, zero + step, zero + 2 * step])
-                value = on_axis(integrand, variable, beside, {})
-                big = on_axis(antiderivative, variable, beside, {})
-                size = np.abs(value).max()
-                # a jump is far more than the integrand adds over so short a way
-                if size < 1e3 and abs(big[2] - big[1]) > 1e-6 + 100 * step * (1 + size):
-                    found.append(f"on each interval where {to_text(argument)} keeps its sign")
+            if any(
+                _jumps_at(zero, integrand, variable, antiderivative)
+                for zero in zeros(argument, variable, -_WITHIN, _WITHIN)[:8]
+            ):
+                text = to_text(argument)
+                found.append(
+                    f"on each interval where {text} keeps its sign"
+                    if argument in ordered
+                    else f"between the zeros of {text}"
+                )
+                if argument in ordered:
                     break
         except (CannotEvaluate, ValueError):
             continue
-    return tuple(found)
+    return tuple(found[:1])
+
+
+def _leaps(integrand: Tree, variable: str, antiderivative: Tree) -> bool:
+    """Whether the antiderivative changes by more than the integrand accounts for somewhere."""
+    grid = np.linspace(-_WITHIN, _WITHIN, 2400) + 1e-3 / 3
+    try:
+        value = np.abs(on_axis(integrand, variable, grid, {}))
+        big = on_axis(antiderivative, variable, grid, {})
+    except CannotEvaluate:
+        return False
+    with np.errstate(all="ignore"):
+        change = np.abs(np.diff(big))
+        bound = 2 * np.maximum(value[1:], value[:-1]) * np.diff(grid) + 1e-4
+    return bool(np.any(change > bound))
+
+
+def _jumps_at(zero: float, integrand: Tree, variable: str, antiderivative: Tree) -> bool:
+    step = _BESIDE * (1 + abs(zero))
+    beside = np.array([zero - 2 * step, zero - step, zero + step, zero + 2 * step])
+    value = on_axis(integrand, variable, beside, {})
+    big = on_axis(antiderivative, variable, beside, {})
+    size = np.abs(value).max()
+    # a jump is far more than the integrand adds over so short a way
+    return bool(size < 1e3 and abs(big[2] - big[1]) > 1e-6 + 100 * step * (1 + size))
 
 
 def _general(
