@@ -44,7 +44,11 @@ class Settings(BaseSettings):
         description="Where models run. `cuda` fails at start-up when there is none to be had.",
     )
     threads: int = Field(
-        default_factory=_cores, ge=1, le=256, description="Threads that one model step uses."
+        1,
+        ge=1,
+        le=256,
+        description="Threads that one model step uses. The models are small: a second thread "
+        "speeds up large batches only, and takes its core from the verifiers.",
     )
     beam: int = Field(4, ge=1, le=16, description="Hypotheses kept by the beam search.")
     batch_items: int = Field(

@@ -248,3 +248,15 @@ class Derivation:
 def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
     """Whether ``hypothesis`` is the derivative by the rules alone; see :class:`Derivation`."""
     return Derivation(expression, variable).proves(hypothesis)
+
+
+def identical(lhs: Tree, rhs: Tree) -> bool:
+    """Whether both are the same element of a field; False when that is unknown."""
+    try:
+        for seed in (1, 2):
+            field = DifferentialField("", seed)
+            if field.value(lhs) != field.value(rhs):
+                return False
+    except (Unsupported, RecursionError):
+        return False
+    return True

@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 import sympy
 
-from service.verification.chain import Derivation
+from service.verification.chain import Derivation, identical
 from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
-from service.verification.screening import NotRealError, real_values, sample
+from service.verification.screening import complex_values, sample
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree, integer
 
@@ -83,7 +83,6 @@ def check_derivative(
         answer = tidy(
             check.as_expression(hypotheses[index]),
             deadline_s=_tidying_time(deadline),
-            also=check.by_rules,
         )
     except Exception:  # SymPy raises anything; what is proved stays proved
         answer = hypotheses[index]
@@ -112,10 +111,6 @@ class _Check:
             node.head in ("Abs", "sign") and node.contains(variable)
             for node in expression.preorder()
         )
-
-    def by_rules(self, hypothesis: Tree) -> bool:
-        """Whether the rules alone prove ``hypothesis``."""
-        return self.smooth and self._rules.proves(hypothesis)
 
     def as_expression(self, tree: Tree) -> sympy.Expr:
         """``tree`` as SymPy has it; what it shares with the others is built once."""
@@ -230,12 +225,10 @@ def tidy(
     expr: sympy.Expr,
     *,
     deadline_s: float = TIDY_LIMIT_S,
-    also: Callable[[Tree], bool] | None = None,
 ) -> Tree:
     """The shortest of a few cheap forms that is proved equal to ``expr``.
 
-    Nothing is multiplied out. ``also`` may prove a form by what proved ``expr``, for
-    less than a comparison with it costs. Raises ``ConversionError`` when no form can be written.
+    Nothing is multiplied out. Raises ``ConversionError`` when no form can be written.
     """
     seen: dict[sympy.Basic, Tree] = {}
     best: Tree | None = None
@@ -252,7 +245,7 @@ def tidy(
                 if best is not None and tree.size >= best.size:
                     break
                 left = deadline - time.monotonic()
-                if (also is not None and also(tree)) or (
+                if (best is not None and identical(best, tree)) or (
                     prove_equal(expr, forms[tree], deadline_s=left).status == "proved"
                 ):
                     return tree
@@ -295,12 +288,10 @@ def _may_be_zero(expr: sympy.Expr) -> bool:
     symbols = sorted(expr.free_symbols, key=lambda symbol: str(symbol.name))
     points = sample(tuple(symbol.name for symbol in symbols)).columns(symbols)
     for factor in sympy.Mul.make_args(expr):
-        if factor.as_base_exp()[0].is_Add:
-            try:
-                values = np.abs(real_values(factor, points))
-            except NotRealError:
-                return True
-            if not np.any(values > PLAINLY_NOT_ZERO):
+        base, exponent = factor.as_base_exp()
+        if base.is_Add and not exponent.is_negative:
+            values = complex_values(base, points) if symbols else np.zeros(1)
+            if not np.any(np.abs(values) > PLAINLY_NOT_ZERO):
                 return True
     return False
 
