@@ -32,7 +32,7 @@ class Antiderivative:
     ``assumptions`` are conditions that it needs; ``cases`` answers where one of them
     fails; ``functions`` names non-elementary functions in it; ``elapsed_ms`` is what
     the proof took; ``failing`` holds, for each condition with a special case, the
-    symbol and the value at which it fails.
+    symbol and the value at which it fails, ``signs`` the symbols that must have one sign.
     """
 
     tree: Tree
@@ -42,6 +42,7 @@ class Antiderivative:
     functions: tuple[str, ...]
     elapsed_ms: float
     failing: tuple[tuple[str, Tree], ...] = ()
+    signs: tuple[tuple[str, int], ...] = ()
     cases: tuple[SpecialCase, ...] = ()
 
 
@@ -87,6 +88,7 @@ def present(
                 functions=named_functions(tree),
                 elapsed_ms=1000 * (time.monotonic() - started),
                 failing=_failing(needed),
+                signs=tuple((c.symbol.name, c.sign) for c in needed if c.symbol and c.sign),
             )
     return None
 

@@ -12,11 +12,13 @@ class Condition:
     """``text`` is what must hold, such as ``n != -1``.
 
     Where it fails because one symbol has one value, ``symbol`` and ``value`` say so.
+    ``sign`` is not 0 where the symbol must have this sign, and the value is zero.
     """
 
     text: str
     symbol: sympy.Symbol | None = None
     value: sympy.Expr | None = None
+    sign: int = 0
 
     @property
     def failing(self) -> str:
@@ -40,7 +42,11 @@ def conditions(
             continue
         if exponent.q % 2 == 0 and not base.is_nonnegative:
             negative = base.could_extract_minus_sign()
-            add = Condition(f"{-base} < 0" if negative else f"{base} > 0")
+            bare = -base if negative else base
+            text = f"{bare} < 0" if negative else f"{bare} > 0"
+            add = Condition(text)
+            if bare.is_Symbol:
+                add = Condition(text, bare, sympy.S.Zero, -1 if negative else 1)
             found[add.text] = add
         elif exponent.is_negative:
             for factor in sympy.Mul.make_args(sympy.factor(base)):

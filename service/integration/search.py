@@ -130,19 +130,46 @@ def _with_cases(
 ) -> Antiderivative:
     """``answer`` with what holds where one of its conditions fails."""
     cases = []
+    f = to_sympy(integrand)
+    for name, sign in answer.signs:
+        rest = min(CASE_S, deadline - time.monotonic())
+        other = _turned(f, name, sign, variable, rest) if rest > 0 else None
+        if other is not None:
+            cases.append(SpecialCase(f"{name} {'<' if sign > 0 else '>'} 0", other))
     for name, value in answer.failing:
         rest = min(CASE_S, deadline - time.monotonic())
         if rest <= 0:
             break
         try:
-            f = to_sympy(integrand).subs(sympy.Symbol(name, real=True), to_sympy(value))
-            special = from_sympy(f)
+            special = f.subs(sympy.Symbol(name, real=True), to_sympy(value))
+            tree = _special(special, variable, rest)
         except (ConversionError, RecursionError):
             continue
-        found = solve_by_rules(special, variable, True, rest)
-        if found is not None:
-            cases.append(SpecialCase(f"{name} = {to_sympy(value)}", found.tree))
+        if tree is not None:
+            cases.append(SpecialCase(f"{name} = {to_sympy(value)}", tree))
     return with_cases(answer, cases)
+
+
+def _special(f: sympy.Expr, variable: str, seconds: float) -> Tree | None:
+    """An antiderivative that needs no further condition on the sign of a symbol."""
+    x = sympy.Symbol(variable, real=True)
+    if not f.has(x):
+        return from_sympy(f * x)
+    found = solve_by_rules(from_sympy(f), variable, True, seconds)
+    return None if found is None else found.tree
+
+
+def _turned(f: sympy.Expr, name: str, sign: int, variable: str, seconds: float) -> Tree | None:
+    """The antiderivative where the symbol has the sign that ``sign`` is not."""
+    symbol = sympy.Symbol(name, real=True)
+    text = f"{name} {'>' if sign > 0 else '<'} 0"
+    try:
+        found = solve_by_rules(from_sympy(f.subs(symbol, -symbol)), variable, True, seconds)
+        if found is None or not {*found.assumptions} <= {text}:
+            return None
+        return from_sympy(to_sympy(found.tree).subs(symbol, -symbol))
+    except (ConversionError, RecursionError):
+        return None
 
 
 Integrator = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr]

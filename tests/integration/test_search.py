@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from service.evaluation.independent import check_antiderivative
@@ -129,3 +131,29 @@ def test_factors_of_eighth_degree_split_over_radicals(integrand: str, polynomial
     outcome = solve_from_hypotheses(parse(integrand), "x", [hypothesis], False, True, LIMIT)
     assert outcome.found is not None
     assert outcome.found.status == "proved"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "needs", "conditions"),
+    [
+        ("1/(x^2 + a)", "a > 0", ["a < 0", "a = 0"]),
+        ("1/(1 + a*x^2)", "a > 0", ["a < 0", "a = 0"]),
+        ("sin(a*x)", "a != 0", ["a = 0"]),
+        ("x^n", "n != -1", ["n = -1"]),
+    ],
+)
+def test_cases_stand_beside_the_conditions(
+    integrand: str, needs: str, conditions: list[str]
+) -> None:
+    """Where a condition on a parameter fails, another antiderivative is given, and is one."""
+    found = solve_by_rules(parse(integrand, variables=("x",)), "x", True, 20.0)
+    assert found is not None
+    assert needs in found.assumptions
+    assert [case.condition for case in found.cases] == conditions
+    for case in found.cases:
+        name, sign, _ = case.condition.split()
+        value = "(-3/4)" if sign == "<" else "0" if name == "a" else "(-1)"
+        special, answer = (
+            re.sub(rf"\b{name}\b", value, text) for text in (integrand, to_text(case.tree))
+        )
+        assert check_antiderivative(special, answer, "x") == "right"
