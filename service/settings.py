@@ -139,7 +139,7 @@ class Settings(BaseSettings):
     tracing: bool = Field(
         False,
         description="Send OpenTelemetry traces where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the "
-        "extra `otel`.",
+        "extra `tracing`.",
     )
 
     @field_validator("api_keys", mode="before")

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, with the extra `otel`; where to is OTEL_EXPORTER_OTLP_ENDPOINT's matter."""
+"""OpenTelemetry traces, with the extra `tracing`; where to is OTEL_EXPORTER_OTLP_ENDPOINT's matter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def trace(app: FastAPI) -> None:
     except ModuleNotFoundError as error:
         raise RuntimeError(
             f"CALCERT_TRACING is on, and the package {error.name} is missing: "
-            "pip install 'calcert[otel]'"
+            "pip install 'calcert[tracing]'"
         ) from None
     provider = TracerProvider(resource=Resource.create({"service.name": "calcert"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

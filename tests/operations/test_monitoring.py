@@ -169,7 +169,7 @@ def test_compose_pins_and_checks_everything() -> None:
     assert "HEALTHCHECK" in (FOLDER.parent / "Dockerfile").read_text()
 
 
-@pytest.mark.skipif(tool("hadolint") is None, reason="hadolint is not installed (the extra `load`)")
+@pytest.mark.skipif(tool("hadolint") is None, reason="hadolint is not installed (the extra `dev`)")
 def test_the_dockerfile_passes_hadolint() -> None:
     """The linter has nothing to say."""
     dockerfile = FOLDER.parent / "Dockerfile"

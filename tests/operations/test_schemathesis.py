@@ -11,11 +11,11 @@ import pytest
 from tests.operations.process import service, tool
 
 #: Examples an operation; raise it for a longer hunt.
-EXAMPLES = os.environ.get("CALCERT_SCHEMATHESIS_EXAMPLES", "10")
+EXAMPLES = os.environ.get("CALCERT_SCHEMATHESIS_EXAMPLES", "5")
 
 
 @pytest.mark.skipif(
-    tool("schemathesis") is None, reason="schemathesis is not installed (the extra `load`)"
+    tool("schemathesis") is None, reason="schemathesis is not installed (the extra `dev`)"
 )
 def test_schemathesis_finds_nothing() -> None:
     """Every operation keeps to its schema, whatever is sent."""
