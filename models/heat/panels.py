@@ -42,6 +42,8 @@ def _inverse() -> Array:
 _TO_COEFFICIENTS = _inverse()
 _HALVINGS = 48
 _MOST_PANELS = 20_000
+#: Edges near an end: sixteen nodes see a layer anywhere between two of them.
+_END_LADDER = 2.0 ** -np.arange(8, 44, 4)
 
 
 class IrregularFunctionError(ValueError):
@@ -214,7 +216,7 @@ def from_function(
     """Panels for a function on [0, 1], good to rounding of its local size.
 
     ``breakpoints`` are where it may jump, bend or peak; panels are graded towards
-    them so that a peak far narrower than 1/``start`` is seen. Raises
+    them and the ends so that a peak or layer far narrower than 1/``start`` is seen. Raises
     :class:`IrregularFunctionError` where it is infinite, not real (NaN), or needs
     more panels than any reasonable function.
     """
@@ -222,6 +224,7 @@ def from_function(
     grid = np.linspace(0, 1, start + 1)
     ladder = 2.0 ** -np.arange(8, 44, 2) if len(inner) <= 16 else np.empty(0)
     graded = (inner[:, None] + np.concatenate([-ladder, ladder])).ravel()
+    graded = np.concatenate([graded, _END_LADDER, 1 - _END_LADDER])
     others = np.unique(np.concatenate([grid[1:-1], graded[(graded > 0) & (graded < 1)]]))
     # of edges too close for a panel between them, the breakpoints stay
     exact = np.concatenate([[0.0], inner, [1.0]])
@@ -259,8 +262,8 @@ def from_function(
         noise_floor = 1.2e-16 * local[:, None] * (np.arange(ORDER) + 0.5)
         coefficients[np.abs(coefficients) <= noise_floor] = 0
         converged = (tail <= 4e-15 * local) | (tail < 1e-20 * biggest)
-        if converged.any():
-            usual = max(usual, float(local[converged].max()))
+        if (converged | noise).any():
+            usual = max(usual, float(local[converged | noise].max()))
         steep = (half < 1e-10) & ~converged & (local > 20 * usual)
         if steep.any():
             where = float(left[steep][0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -44,10 +45,15 @@ def differentiate_command(
     Console().print(f"written to {path}")
 
 
+def _wants_cases(sets: list[str] | None) -> bool:
+    return sets is None or "cases" in sets
+
+
 @evaluate_app.command("integrate")
 def integrate_command(
     sets: Annotated[
-        list[str] | None, typer.Option("--sets", help="Names of sets; default all.")
+        list[str] | None,
+        typer.Option("--sets", help="Names of sets; default all. `cases`: bug reports."),
     ] = None,
     fraction: Annotated[float, typer.Option(help="Share of each set, for a quick look.")] = 1.0,
     timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,
@@ -60,6 +66,7 @@ def integrate_command(
     output: Annotated[Path | None, typer.Option(help="Where the JSON goes.")] = None,
 ) -> None:
     """Integrals solved by width of the beam, served, with SymPy and against SymPy."""
+    from service.evaluation import cases
     from service.evaluation.integrate import SETS, Plan, run
     from service.evaluation.integrate_summary import summarise, tables
     from service.settings import Settings
@@ -72,7 +79,7 @@ def integrate_command(
         timeout_max_s=max(60.0, timeout),
     )
     plan = Plan(
-        sets=tuple(sets or SETS),
+        sets=tuple(name for name in sets or SETS if name != "cases"),
         fraction=fraction,
         limit_s=timeout,
         rival_share=rivals,
@@ -81,8 +88,16 @@ def integrate_command(
     )
     with Progress() as bar:
         answered, measured = asyncio.run(run(plan, settings, bar))
+        outcomes = asyncio.run(cases.run(timeout, settings, bar)) if _wants_cases(sets) else []
     found = {"task": "integrate", **measured, "sets": summarise(answered)}
     console = Console()
+    if outcomes:
+        found["cases"] = [asdict(outcome) for outcome in outcomes]
+        for kind, right, asked in cases.rows(outcomes):
+            console.print(f"cases, {kind}: {right} of {asked} right")
+        for outcome in outcomes:
+            if not outcome.right:
+                console.print(f"{outcome.id}: {outcome.said} ({outcome.remark})", markup=False)
     for table in tables(found):
         console.print(table)
     for entry in found["sets"]:
@@ -92,3 +107,23 @@ def integrate_command(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n")
     console.print(f"written to {path}")
+
+
+@evaluate_app.command("expert")
+def expert_command(
+    folder: Annotated[Path, typer.Argument(help="Folder of shards that gets one more.")],
+    minutes: Annotated[float, typer.Option(help="How long the model is asked.")] = 20.0,
+    seed: Annotated[int, typer.Option(help="Which integrands; names the shard.")] = 1,
+    artifacts: Annotated[Path, typer.Option(help="Folder of the models.")] = _ARTIFACTS,
+) -> None:
+    """Expert iteration: training examples from what the served search proves."""
+    from service.evaluation.expert import iterate
+    from service.settings import Settings
+
+    settings = Settings(artifacts=artifacts, redis_url=None, cache_items=0)
+    with Progress() as bar:
+        harvest = asyncio.run(iterate(folder, minutes, seed, settings, bar))
+    Console().print(
+        f"{harvest.solved} of {harvest.asked} integrands solved, {harvest.known} by the first "
+        f"hypothesis as it stands; {len(harvest.examples)} examples written to {folder}"
+    )

@@ -19,7 +19,7 @@ from models.random_trees import Alphabet, RandomTrees
 from tokenizer.ansatz import ansatz_of
 from tokenizer.tree import Tree, call, constant, integer, rational, symbol
 
-_SMALL: Final = Alphabet(
+SMALL: Final = Alphabet(
     binary=(("add", 5), ("sub", 3), ("mul", 6), ("div", 3), ("pow", 1)),
     unary=(
         ("exp", 4), ("log", 4), ("sqrt", 3), ("sin", 4), ("cos", 4), ("tan", 1.5), ("neg", 0.5),
@@ -28,7 +28,7 @@ _SMALL: Final = Alphabet(
     ),
     variable=0.62, integer=0.36, parameter=0.01, pi=0.01, parameters=2, large=0.02,
 )  # fmt: skip
-_TREES: Final = RandomTrees(_SMALL)
+_TREES: Final = RandomTrees(SMALL)
 
 #: Largest number in an integrand; powers of numbers are multiplied out and grow past it.
 LARGEST_NUMBER: Final = 10**9
