@@ -71,6 +71,12 @@ def train_integrate(
     threads: Threads = 2,
     device: Device = "cpu",
     seed: Seed = 1,
+    start: Annotated[
+        Path | None, typer.Option(help="Checkpoint whose weights are refined; none: from scratch.")
+    ] = None,
+    expert: Annotated[
+        Path | None, typer.Option(help="Shards of expert iteration: a twentieth of the examples.")
+    ] = None,
 ) -> None:
     """Train the integration model on generated problems; see models.integrate.data."""
     from models.config import INTEGRATE
@@ -78,16 +84,21 @@ def train_integrate(
     from models.training import Run, train
 
     write(folder / "data", shards, 20_000, seed)
+    data = (
+        ((folder / "data", 1.0),) if expert is None else ((folder / "data", 0.95), (expert, 0.05))
+    )
     train(
         Run(
             folder=folder,
-            data=((folder / "data", 1.0),),
+            data=data,
             minutes=minutes,
+            start=start,
+            curriculum=0.0 if start else 0.4,
             validation=folder / "data" / "validation" / f"{seed:03d}.npz",
             config=INTEGRATE,
             # questions and labels are short: fewer tokens still make a hundred examples
             budget=3000,
-            peak_rate=1e-3,
+            peak_rate=7e-4 if start else 1e-3,
             threads=threads,
             device=device,
             seed=seed,

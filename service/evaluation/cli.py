@@ -109,6 +109,26 @@ def integrate_command(
     console.print(f"written to {path}")
 
 
+@evaluate_app.command("search")
+def search_command(
+    sets: Annotated[list[str] | None, typer.Option("--sets", help="Names of sets.")] = None,
+    fraction: Annotated[float, typer.Option(help="Share of each set.")] = 0.25,
+    timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,
+    artifacts: Annotated[Path, typer.Option(help="Folder of the models.")] = _ARTIFACTS,
+) -> None:
+    """What each part of the integration search is worth: one switched off at a time."""
+    from service.evaluation.search_parts import as_json, measure, table
+    from service.settings import Settings
+
+    settings = Settings(artifacts=artifacts, redis_url=None, cache_items=0)
+    with Progress() as bar:
+        rows = asyncio.run(measure(sets or ["independent"], fraction, timeout, settings, bar))
+    Console().print(table(rows))
+    path = artifacts / "integrate" / "search.json"
+    path.write_text(json.dumps(as_json(rows, fraction=fraction, limit_s=timeout), indent=1) + "\n")
+    Console().print(f"written to {path}")
+
+
 @evaluate_app.command("expert")
 def expert_command(
     folder: Annotated[Path, typer.Argument(help="Folder of shards that gets one more.")],

@@ -311,7 +311,7 @@ async def run(plan: Plan, settings: Settings, bar: Progress) -> tuple[list[Recor
             name, _, part = entry.partition(":")
             fraction = float(part) if part else plan.fraction
             solved = [r.integrand for r in records if r.model and r.set in RUBI]
-            asked = _sample(questions(name, solved), fraction, plan.seed)
+            asked = sampled(questions(name, solved), fraction, plan.seed)
             share = random.Random(f"{plan.seed} {name}")  # noqa: S311 - reproducible sample, no secret
             compared = {q.integrand for q in asked if share.random() < plan.rival_share}
             task = bar.add_task(name, total=len(asked))
@@ -346,7 +346,8 @@ async def run(plan: Plan, settings: Settings, bar: Progress) -> tuple[list[Recor
     return records, measured
 
 
-def _sample(asked: list[Question], fraction: float, seed: int) -> list[Question]:
+def sampled(asked: list[Question], fraction: float, seed: int) -> list[Question]:
+    """``fraction`` of the questions, at least one, the same for the same ``seed``."""
     if fraction >= 1:
         return asked
     count = max(1, round(fraction * len(asked)))
