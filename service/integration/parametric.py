@@ -16,7 +16,7 @@ from typing import Final, Literal
 import sympy
 from sympy import S
 
-from service.integration.conditions import conditions
+from service.integration.conditions import Condition, conditions
 from service.integration.definite import Convergence, Definite, solve_definite
 from service.integration.nonelementary import named_functions
 from service.integration.quadrature import number
@@ -309,6 +309,22 @@ def _principal_value(
     return formula
 
 
+def _side(condition: Condition, regions: tuple[str, ...]) -> int:
+    """0 where the condition may fail under the signs that the formula needs, else not 0.
+
+    1 when it fails for zero, 2 when for a value of the other sign.
+    """
+    name, value = condition.symbol, condition.value
+    if name is None or value is None or not value.is_number or not regions:
+        return 0
+    for alternative in regions[0].split(" or "):
+        signs = alternative.split(", ")
+        positive, negative = f"{name} > 0" in signs, f"{name} < 0" in signs
+        if not ((positive and value <= 0) or (negative and value >= 0)):
+            return 0
+    return 1 if value == 0 else 2
+
+
 def _with_cases(
     result: Definite,
     f: sympy.Expr,
@@ -323,7 +339,11 @@ def _with_cases(
     for condition in conditions(to_sympy(result.tree), f, x):
         if any(condition.text == known for known in found):
             continue
-        found.append(condition.text)
+        side = _side(condition, result.assumptions)
+        if not side:
+            found.append(condition.text)
+        if side == 2:
+            continue  # where it fails, another pattern of signs holds
         if condition.symbol is None or time.monotonic() > deadline - 0.5:
             continue
         special = [e.subs(condition.symbol, condition.value) for e in (f, a, b)]

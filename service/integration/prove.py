@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from service.integration.agreement import DIGITS, POINTS, compare
-from service.integration.domain import on_axis, real_test
+from service.integration.domain import is_real, on_axis, real_test
 from service.integration.evaluate import CannotEvaluate
 from service.integration.kernels import KernelField, OutOfTime, RealTest, Unsupported
 from service.integration.singular import guards, zeros
@@ -81,13 +81,13 @@ def derivative_is(
     integrand: sympy.Expr,
     variable: sympy.Symbol,
     deadline: float,
-    is_real: RealTest | None = None,
+    where: RealTest | None = None,
 ) -> bool:
     """Exact test in a field of kernels; False when it does not settle the question.
 
     Raises :class:`Unsupported` and :class:`OutOfTime`.
     """
-    field = KernelField([antiderivative, integrand], variable, deadline=deadline, is_real=is_real)
+    field = KernelField([antiderivative, integrand], variable, deadline=deadline, is_real=where)
     difference = field.derivative(field.convert(antiderivative)) - field.convert(integrand)
     return difference.is_zero
 
@@ -98,7 +98,7 @@ _BESIDE: Final = 1e-7
 
 
 def jumps(integrand: Tree, variable: str, antiderivative: Tree) -> tuple[str, ...]:
-    """Conditions under which the antiderivative has no jump where the integrand has a value.
+    """Conditions under which the antiderivative has no jump where the integrand is real.
 
     Looked for near the origin, at zeros of the arguments of sign and Abs, of denominators
     and of whatever else branches in it.
@@ -138,7 +138,8 @@ def _leaps(integrand: Tree, variable: str, antiderivative: Tree) -> bool:
     """Whether the antiderivative changes by more than the integrand accounts for somewhere."""
     grid = np.linspace(-_WITHIN, _WITHIN, 2400) + 1e-3 / 3
     try:
-        value = np.abs(on_axis(integrand, variable, grid, {}))
+        value = on_axis(integrand, variable, grid, {})
+        value = np.where(is_real(value), np.abs(value), np.nan)
         big = on_axis(antiderivative, variable, grid, {})
     except CannotEvaluate:
         return False
@@ -153,7 +154,7 @@ def _jumps_at(zero: float, integrand: Tree, variable: str, antiderivative: Tree)
     beside = np.array([zero - 2 * step, zero - step, zero + step, zero + 2 * step])
     value = on_axis(integrand, variable, beside, {})
     big = on_axis(antiderivative, variable, beside, {})
-    size = np.abs(value).max()
+    size = np.abs(value).max() if is_real(value).all() else np.inf
     # a jump is far more than the integrand adds over so short a way
     return bool(size < 1e3 and abs(big[2] - big[1]) > 1e-6 + 100 * step * (1 + size))
 

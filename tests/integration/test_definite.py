@@ -178,3 +178,12 @@ def test_slow_convergence_is_decided_by_proof() -> None:
     found = integral("1/(x*log(x)**2)", "2", "oo")
     assert (found.status, found.tree and to_text(found.tree)) == ("proved", "1/log(2)")
     assert integral("1/(x*log(x))", "2", "oo").convergence == "divergent"
+
+
+def test_a_sign_says_what_is_not_zero() -> None:
+    """Under a > 0 nothing is said about a != 0, and a = 0 is a case of its own."""
+    trees = [parse(text, variables=("x",)) for text in ("exp(-a*x)", "0", "oo")]
+    big = parse("-exp(-a*x)/a", variables=("x",))
+    found = solve_parametric(trees[0], "x", trees[1], trees[2], big, True, False, 30.0)
+    assert found.assumptions == ("a > 0",)
+    assert [condition for condition, _, _ in found.cases] == ["a < 0", "a = 0"]
