@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -35,8 +35,6 @@ from tokenizer.typeset import to_latex
 
 #: More CPU time than this for one string is a failure, in seconds.
 SLOW_S = 1.0
-#: Strings that Atheris makes are at most this long: coverage grows with many short ones.
-ATHERIS_CHARACTERS = 400
 
 _PIECES = (
     *"+-*/^_!|,.;:=<>'~&()[]{}$ \n\t0123456789xyztabcefijkn",
@@ -134,8 +132,8 @@ def by_atheris(number: int, start: int) -> Counts:
         found = Path(folder, "counts.json")
         done = subprocess.run(  # noqa: S603 - our own command
             [
-                *(sys.executable, "-m", "load_tests.fuzz", "--inside", str(found)),
-                *("--atheris", str(number), "--seed", str(start)),
+                *(sys.executable, "-m", "load_tests.coverage_led"),
+                *(str(number), str(start), str(found)),
             ],
             check=False,
             capture_output=True,
@@ -144,31 +142,6 @@ def by_atheris(number: int, start: int) -> Counts:
         if not found.exists():
             raise RuntimeError(f"Atheris ended early:\n{done.stderr[-3000:]}")
         return Counts(**json.loads(found.read_text()))
-
-
-def _inside(number: int, start: int, found: Path) -> None:
-    import atheris  # noqa: PLC0415 - an extra
-
-    counts = Counts()
-    runs = 0
-
-    def run(data: bytes) -> None:
-        nonlocal runs
-        provider = atheris.FuzzedDataProvider(data)
-        syntax: Any = provider.PickValueInList(["auto", "text", "latex"])
-        counts.run(provider.ConsumeUnicode(ATHERIS_CHARACTERS), syntax)
-        runs += 1
-        if runs == number:
-            found.write_text(json.dumps(asdict(counts)))
-
-    atheris.instrument_all()
-    options = [f"-seed={start}", f"-runs={number + 10}", f"-max_len={ATHERIS_CHARACTERS}"]
-    with tempfile.TemporaryDirectory() as corpus:
-        for index, text in enumerate(islice(expressions(3), 100)):
-            for name, source in (("text", text), ("latex", to_latex(parse(text)))):
-                Path(corpus, f"{index}.{name}").write_bytes(source.encode())
-        atheris.Setup([sys.argv[0], *options, corpus], run)
-        atheris.Fuzz()
 
 
 def table(runs: dict[str, tuple[Counts, float]]) -> Table:
@@ -184,24 +157,27 @@ def table(runs: dict[str, tuple[Counts, float]]) -> Table:
     return shown
 
 
+def _cpu() -> float:
+    """CPU seconds of this process and of those it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description="Strings without number for the parsers.")
     arguments.add_argument("--strings", type=int, default=100_000, help="by Hypothesis")
     arguments.add_argument("--atheris", type=int, default=0, help="strings by Atheris")
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     asked = arguments.parse_args()
-    if asked.inside:
-        _inside(asked.atheris, asked.seed, asked.inside)
     runs = {}
     for name, number, fuzz in (
         ("Hypothesis", asked.strings, by_hypothesis),
         ("Atheris", asked.atheris, by_atheris),
     ):
         if number:
-            started = time.process_time()
+            started = _cpu()
             counts = fuzz(number, asked.seed)
-            runs[name] = counts, time.process_time() - started
+            runs[name] = counts, _cpu() - started
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)  # a file has room
