@@ -45,7 +45,12 @@ async def load(url: str, texts: list[str], rate: float, seconds: float) -> list[
         await asyncio.sleep(due - time.perf_counter())
         http = idle.pop() if idle else await Connection(url).__aenter__()
         body: dict[str, Any] = {"expression": texts[number % len(texts)]}
-        status, content = await http.post("/differentiate", body)
+        try:
+            status, content = await http.post("/differentiate", body)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            # it had been idle for so long that the service closed it
+            http = await Connection(url).__aenter__()
+            status, content = await http.post("/differentiate", body)
         latencies.append(1000 * (time.perf_counter() - due))
         idle.append(http)
         if status != 200 or b'"cached":true' not in content:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from locust import FastHttpUser, constant, constant_throughput, task
 
 from benchmarks.expressions import expressions
+from load_tests.answers import sound
 
 _SEED = int(os.environ.get("CALCERT_LOAD_SEED", "1"))
 _USERS = itertools.count()
@@ -52,15 +53,6 @@ class _User(FastHttpUser):
                 answer.failure(f"{answer.status_code}")
             elif not sound(answer.json()):
                 answer.failure("an answer without verification")
-
-
-def sound(answer: dict[str, Any]) -> bool:
-    """Whether every answer in it is verified, or says that there is none."""
-    if "items" in answer:
-        return all(item["status"] == 200 and sound(item["result"]) for item in answer["items"])
-    if answer["status"] == "unsolved":
-        return answer["verification"] is None
-    return answer["verification"]["status"] in {"proved", "numeric"}
 
 
 class Single(_User):
