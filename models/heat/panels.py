@@ -41,6 +41,7 @@ def _inverse() -> Array:
 
 _TO_COEFFICIENTS = _inverse()
 _HALVINGS = 48
+_SETTLING = 3
 _MOST_PANELS = 20_000
 #: Edges near an end: sixteen nodes see a layer anywhere between two of them.
 _END_LADDER = 2.0 ** -np.arange(8, 44, 4)
@@ -265,7 +266,8 @@ def from_function(
         if (converged | noise).any():
             usual = max(usual, float(local[converged | noise].max()))
         steep = (half < 1e-10) & ~converged & (local > 20 * usual)
-        if steep.any():
+        # at first, what is usual is not known yet, and panels may be that narrow by design
+        if halving > _SETTLING and steep.any():
             where = float(left[steep][0])
             raise IrregularFunctionError(f"is infinite near x = {where:.6g}", where)
         good = converged | noise | narrow

@@ -223,6 +223,8 @@ def _deciding(tree: Tree) -> Iterator[tuple[Tree, Literal["roots", "turns", "int
             inner = args[1] if node.head == "div" else args[0]
             if inner.symbols() and not (node.head == "pow" and inner.head == "symbol"):
                 yield inner, "turns" if node.head in _PEAKS else "roots"
+            if node.head == "pow" and args[1].symbols():
+                yield args[1], "turns"
 
 
 def _roots(function: Callable[[Array], Array], grid: Array, values: Array) -> list[float]:

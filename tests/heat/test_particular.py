@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from service.heat.particular import driven, homogeneous, lift, lift_panels, separate
 from service.heat.question import FieldError, Question, understand
 from service.heat.schema import HeatRequest
+from service.problems import Problem
 from tokenizer.parse import parse
 from tokenizer.tree import Tree
 
@@ -93,3 +98,51 @@ def test_a_source_too_fast_in_time_is_refused() -> None:
     """A million oscillations are not integrated to a wrong number."""
     with pytest.raises(FieldError, match="too quickly in time"):
         driven(question(source_term="sin(10000000*t)", boundary={"kind": "neumann"}))
+
+
+@pytest.mark.parametrize(
+    ("factor", "function", "times"),
+    [
+        ("exp(-(t - 0.0437)**2*10**8)", lambda s: math.exp(-1e8 * (s - 0.0437) ** 2), (0.0437,)),
+        (
+            "Piecewise((1000, (t > 0.0437) & (t < 0.0438)), (0, True))",
+            lambda s: 1000.0 * (0.0437 < s < 0.0438),
+            (0.0437, 0.0438),
+        ),
+        ("Heaviside(t - 0.05)", lambda s: float(s > 0.05), (0.05,)),
+        ("sin(3000*t)", lambda s: math.sin(3000 * s), tuple(np.linspace(0.001, 0.199, 199))),
+        ("exp(-10**6*t)", lambda s: math.exp(-1e6 * s), (1e-6, 1e-5, 1e-4)),
+    ],
+)
+def test_a_source_that_is_short_in_time_is_not_passed_over(
+    factor: str, function: Callable[[float], float], times: tuple[float, ...]
+) -> None:
+    """A pulse between the nodes of a first rule counts in full, and a switch is exact."""
+    asked = question(source_term=f"({factor})*sin(pi*x)", x=[0, 0.5])
+    found, error = driven(asked)
+    rate = math.pi**2
+    edges = [0.0, *times, 0.2]
+    edges = sorted({*edges, *(t + d for t in times for d in (-1e-3, -2e-4, 2e-4, 1e-3))})
+    edges = [edge for edge in edges if 0 <= edge <= 0.2]
+    expected = sum(
+        quad(lambda s: math.exp(-rate * (0.2 - s)) * function(s), low, high, epsabs=1e-16)[0]
+        for low, high in pairwise(edges)
+    )
+    assert found[0, 1] == pytest.approx(expected, rel=1e-9)
+    assert error < 1e-6 * abs(found[0, 1])
+
+
+def test_a_pulse_of_a_source_that_does_not_separate_is_not_passed_over() -> None:
+    """Its jumps in time are the same in all places, so they are found at any."""
+    text = "Piecewise((1000*sin(pi*x), (t > 0.0437) & (t < 0.0438)), (0, True))"
+    found, _ = driven(question(source_term=text, x=[0, 0.5]))
+    rate = math.pi**2
+    expected = 1000 * (math.exp(-rate * 0.1562) - math.exp(-rate * 0.1563)) / rate
+    assert found[0, 1] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("text", ["DiracDelta(t - 0.05)*x", "I*t*x", "zeta(t)*x"])
+def test_a_source_without_real_values_is_refused(text: str) -> None:
+    """The field is named; nothing fails on our side."""
+    with pytest.raises((FieldError, Problem)):
+        driven(question(source_term=text))

@@ -143,3 +143,20 @@ def test_cell_averages_are_conserved() -> None:
     panels = from_samples(x, u, "cell_average")
     assert panels.mean() == pytest.approx(0.05 - 2 * 0.3 + 3 * 0.45 + 0.5 * 0.2)
     assert panels(np.array([0.04, 0.06, 0.34, 0.36])).tolist() == [1.0, -2.0, -2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "breaks", "mean"),
+    [
+        (lambda y: np.exp(-1e9 * y), (), 1e-9),
+        (lambda y: np.exp(-1e9 * (1 - y)), (), 1e-9),
+        (lambda y: 1 - np.tanh(1e7 * y), (), math.log(2) / 1e7),
+        (lambda y: np.maximum(0, 1 - 1e6 * np.abs(y - 0.3)), (0.299999, 0.3, 0.300001), 1e-6),
+        (lambda y: np.maximum(0, 1 - 1e3 * np.abs(y - 0.3)), (0.299, 0.3, 0.301), 1e-3),
+    ],
+)
+def test_a_thin_layer_or_hat_is_neither_missed_nor_called_infinite(
+    function: Callable[[Array], Array], breaks: tuple[float, ...], mean: float
+) -> None:
+    """Panels are graded towards ends as well, and narrow ones by design are not a pole."""
+    assert from_function(function, breaks).mean() == pytest.approx(mean, rel=1e-7)
