@@ -65,6 +65,7 @@ def present(
         plain = without_constants(antiderivative, x)
         if any(not p.exp.is_number for p in plain.atoms(sympy.Pow)):
             plain = sympy.powsimp(plain, combine="exp")
+        plain = with_short_constants(plain, x)
         shapes = [plain]
         if real:
             made_real = make_real(plain, f, x)
@@ -104,6 +105,27 @@ def _failing(needed: list[Condition]) -> tuple[tuple[str, Tree], ...]:
 def without_constants(e: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
     """``e`` without the terms of its sum that are free of ``x``."""
     return e.as_independent(x, as_Add=True)[1] if e.is_Add else e
+
+
+#: Operations of a constant below which it is short, and beyond which it is left alone.
+_SHORT, _LONG = 4, 120
+
+
+def with_short_constants(e: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """``e`` with roots out of the denominators of its constant coefficients where that is shorter.
+
+    Only rational operations on square roots, each exact.
+    """
+    terms = []
+    for term in sympy.Add.make_args(e):
+        constant, rest = term.as_independent(x, as_Add=False)
+        if not constant.free_symbols and _SHORT < constant.count_ops() <= _LONG:
+            for other in (sympy.radsimp(constant), sympy.radsimp(sympy.expand(constant))):
+                shorter = sympy.factor_terms(other)
+                if shorter.count_ops() < constant.count_ops():
+                    constant = shorter
+        terms.append(constant * rest)
+    return sympy.Add(*terms)
 
 
 def with_cases(answer: Antiderivative, cases: list[SpecialCase]) -> Antiderivative:

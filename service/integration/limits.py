@@ -10,7 +10,7 @@ import sympy
 from flint import acb, ctx
 from sympy import S
 
-from service.integration.evaluate import CannotEvaluate
+from service.integration.evaluate import BallField, CannotEvaluate, Evaluator
 from service.integration.quadrature import ball
 from service.integration.singular import ball_function
 from service.verification.convert import ConversionError, from_sympy
@@ -168,11 +168,25 @@ def _by_sympy(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int) -> s
     return value
 
 
-def _far_out(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, value: sympy.Expr) -> bool:
-    """Whether ``e`` has come close to ``value`` at 10**3000: what 1/log(x) needs."""
+def _far_out(
+    e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int, value: sympy.Expr
+) -> bool:
+    """Whether ``e`` has come close to ``value`` at 10**3000, or as near: what 1/log(x) needs."""
+    if point.is_Float:
+        return False
     f = ball_function(from_sympy(e), x.name, 12_000)
-    near = f(acb(10) ** 3000 * (1 if point is S.Infinity else -1))
-    return bool(near.is_finite() and abs(near - ball(value)) < (1 + abs(near)) * 1e-3)
+    saved = ctx.prec
+    ctx.prec = 12_000
+    try:
+        far = acb(10) ** 3000
+        if point in (S.Infinity, S.NegativeInfinity):
+            at = far if point is S.Infinity else -far
+        else:
+            at = acb(Evaluator(BallField(), {}, "").dual(from_sympy(point))[0]) + side / far
+        near = f(at)
+        return bool(near.is_finite() and abs(near - ball(value)) < (1 + abs(near)) * 1e-3)
+    finally:
+        ctx.prec = saved
 
 
 def agrees(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int, value: sympy.Expr) -> bool:
@@ -199,7 +213,7 @@ def agrees(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr, side: int, value: 
             size = 1 + abs(near)
             # a square root or logarithm closes in slowly
             bound = 1e-2 if infinite else 10.0 ** (-exponent / 5)
-            if not gap < size * bound and not (infinite and _far_out(e, x, point, value)):
+            if not gap < size * bound and not _far_out(e, x, point, side, value):
                 return False
         return True
     except (ConversionError, CannotEvaluate, ValueError, ZeroDivisionError):

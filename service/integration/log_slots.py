@@ -30,6 +30,7 @@ from typing import Final
 import sympy
 from sympy import S
 
+from service.integration import goursat
 from service.integration.conjugate import Conjugates, conjugates
 from service.integration.primitives import binomial_primitives, factor_primitives, square_root
 from service.verification.convert import from_sympy, to_sympy
@@ -260,6 +261,8 @@ def _pole_primitives(
             root = radicand ** sympy.Rational(1, index)
             yield from (e.subs(u, root) for e in factor_primitives(q, u))
         return
+    if len(radicals) == 1:
+        yield from goursat.primitives(radicals[0][0], radicals[0][1], below, x)
     if any(index != 2 for _, index in radicals) or sympy.degree(inside, x) > 2:
         return
     root = sympy.Mul(*(sympy.sqrt(r) for r, _ in radicals))

@@ -60,6 +60,11 @@ def sign_of(u: sympy.Expr) -> int:
         if sympy.Poly(u, x).count_roots() == 0:
             return 1 if u.subs(x, 0) > 0 else -1
         return 0
+    if u.is_polynomial(x) and sympy.degree(u, x) == 2:
+        lead, linear, last = sympy.Poly(u, x).all_coeffs()
+        if sympy.N(linear**2 - 4 * lead * last, 30) < 0:
+            return int(sympy.sign(sympy.N(lead, 30)))
+        return 0
     constant, rest = u.as_coeff_Add()
     bound = S.Zero
     for term in sympy.Add.make_args(rest):

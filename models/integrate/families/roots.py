@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from math import lcm
+from math import gcd, lcm
 
 from models.integrate.problem import Problem
 from models.integrate.writing import ONE, Writer, X, powers_of, product, raised
@@ -14,9 +14,11 @@ from tokenizer.tree import Tree, call, integer
 
 def sample(rng: random.Random) -> Problem:
     """One integrand with fractional powers."""
-    kinds = (_rational_in_root, _linear_root, _nested, _of_quotient, _mixed, _cube_roots,
-             _fractional_sums, _root_over_binomial, _quotient_of_roots, _surds)  # fmt: skip
-    return rng.choices(kinds, (20, 15, 12, 8, 8, 8, 10, 10, 3, 14))[0](Writer(rng))
+    kinds = (
+        _rational_in_root, _linear_root, _nested, _of_quotient, _mixed, _cube_roots,
+        _fractional_sums, _root_over_binomial, _quotient_of_roots, _surds, _goursat,
+    )  # fmt: skip
+    return rng.choices(kinds, (20, 15, 12, 8, 8, 8, 10, 10, 3, 12, 6))[0](Writer(rng))
 
 
 def _root(w: Writer, n: int, base: Tree = X) -> Tree:
@@ -355,3 +357,30 @@ def _surds(w: Writer) -> Problem:
         under = product([w.rng.choice((first, second)), under])
     term = Term(call("div", ONE, under), 1 if top == ONE or not top.contains("x") else 2)
     return Problem(call("div", top, under), (term, Term(call("log", below))))
+
+
+def _goursat(w: Writer) -> Problem:
+    """What looks elliptic and is not: see :mod:`service.integration.goursat`."""
+    k, m = w.rng.choice((1, 1, 1, 2, 3)), w.rng.choice((1, 1, 1, -1, 2, -2))
+    sign = w.rng.choice((1, 1, -1))
+    kind = w.rng.choice(("quadratic", "linear", "linear", "cubic"))
+    if kind == "quadratic":
+        # (k + m x**2)**(1/3), c = 9 k/m or -3 k/m over d
+        c, d = w.rng.choice(((9 * k, m), (-3 * k, m)))
+        index, degree, other, power = 3, 2, 2, 0
+    elif kind == "linear":
+        # (a + b x**3)**(1/3), b c**3 = -a d**3 or 2 b c**3 = a d**3
+        c, d = k, m
+        k, m = w.rng.choice(((c**3, -(d**3)), (2 * c**3, d**3)))
+        index, degree, other, power = 3, 3, 1, 0
+    else:
+        c, d = w.rng.choice(((4 * k, m), (-8 * k, m)))
+        index, degree, other, power = 2, 3, 3, 1
+    shared = gcd(c, d)
+    base = w.polynomial([sign * k, *[0] * (degree - 1), sign * m])
+    below = w.polynomial([c // shared, *[0] * (other - 1), d // shared])
+    factors = [(base, Fraction(-1, index)), (below, Fraction(-1))]
+    if power:
+        factors.append((X, Fraction(power)))
+    slot = Term(call("log", call("div", w.power(base, Fraction(1, index)), below)))
+    return Problem(w.quotient(factors).tree, (slot,))
