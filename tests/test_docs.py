@@ -30,6 +30,18 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("page", ["settings", "metrics", "command", "endpoints"])
+def test_everything_in_the_reference_is_explained(page: str) -> None:
+    """A setting, metric, option or field without a description has an empty last cell."""
+    rows = [
+        line.rstrip().removesuffix("|").split(" | ")
+        for line in (DOCS / "reference" / f"{page}.md").read_text().splitlines()
+        if line.startswith("| `")
+    ]
+    assert len(rows) > 10
+    assert [row[0] for row in rows if not row[-1].strip()] == []
+
+
 def _slugs() -> Iterator[str]:
     """Every type of problem and code of a parse error in the sources."""
     for folder in ("service", "tokenizer"):

@@ -105,8 +105,12 @@ Expressions = Annotated[
 VariableOption = Annotated[
     str | None, typer.Option("--variable", help="Absent: the only symbol, else x.")
 ]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="Who answers.")]
-SyntaxOption = Annotated[Syntax, typer.Option("--format", help="How to read formulas.")]
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", help="Who answers: auto, model or sympy.")
+]
+SyntaxOption = Annotated[
+    Syntax, typer.Option("--format", help="How to read formulas: auto, text or latex.")
+]
 TimeoutOption = Annotated[
     float, typer.Option("--timeout", min=0.01, help="Seconds for each formula.")
 ]

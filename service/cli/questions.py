@@ -149,7 +149,10 @@ def heat(
     ] = None,
     alpha: Annotated[str, typer.Option(help="Diffusivity.")] = "1",
     length: Annotated[str, typer.Option(help="Length of the interval.")] = "1",
-    boundary: Annotated[Kind, typer.Option(help="What is given at the ends.")] = Kind.dirichlet,
+    boundary: Annotated[
+        Kind,
+        typer.Option(help="At the ends: dirichlet (values), neumann (slopes), periodic or mixed."),
+    ] = Kind.dirichlet,
     left: Annotated[
         str | None,
         typer.Option(help="Value or slope on the left, 0 unless given; mixed: u=0 or u_x=0."),
@@ -166,9 +169,11 @@ def heat(
         ),
     ] = None,
     contract: Annotated[
-        Contract, typer.Option(help="What samples stand for.")
+        Contract, typer.Option(help="What samples stand for: piecewise_linear or cell_average.")
     ] = Contract.piecewise_linear,
-    engine: Annotated[HeatEngine, typer.Option(help="Who answers.")] = HeatEngine.auto,
+    engine: Annotated[
+        HeatEngine, typer.Option(help="Who answers: auto, model or spectral.")
+    ] = HeatEngine.auto,
     syntax: SyntaxOption = Syntax.auto,
     timeout_s: TimeoutOption = 10.0,
     as_json: JsonOption = False,

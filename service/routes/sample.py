@@ -38,8 +38,10 @@ class SampleRequest(Request):
         }
     )
 
-    expressions: list[Expression] = Field(min_length=1, max_length=CURVES)
-    variable: str = Field(min_length=1, max_length=64)
+    expressions: list[Expression] = Field(
+        min_length=1, max_length=CURVES, description="One curve each."
+    )
+    variable: str = Field(min_length=1, max_length=64, description="What runs over the interval.")
     lower: Number = Field(description="Left end of the interval.")
     upper: Number = Field(description="Right end, greater than `lower`.")
     points: int = Field(601, ge=2, le=POINTS, description="Uniform, both ends included.")

@@ -50,7 +50,7 @@ class StepsRequest(Request):
         }
     )
 
-    task: Literal["differentiate", "integrate"]
+    task: Literal["differentiate", "integrate"] = Field(description="What was asked.")
     expression: Expression
     variable: VariableName | None = None
     order: int | None = Field(None, ge=1, le=10, description="Of a derivative; absent: 1.")

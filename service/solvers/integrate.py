@@ -38,6 +38,7 @@ from service.solvers.integrate_schema import (
 from service.solvers.question import choose_variable, formula, read
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
+from tokenizer.errors import ParseError
 from tokenizer.normalise import VARIABLE, Normalised, normalise, rename
 from tokenizer.parse import parse
 from tokenizer.tree import Tree, call, constant, symbol
@@ -216,7 +217,7 @@ async def integrate(
 
 def understand(request: IntegrateRequest) -> Question:
     """Parse, choose the variable and the bounds. Raises ``ParseError`` and :class:`Problem`."""
-    tree, named = read(request.expression, request.variable, request.format)
+    tree, named = _read(request)
     if tree.head == "derivative":
         raise Problem("wrong-task", "This is a derivative.", hint="Send it to POST /differentiate.")
     lower, upper = (_bound(text, named) for text in (request.lower, request.upper))
@@ -247,6 +248,19 @@ def understand(request: IntegrateRequest) -> Question:
     if any(node.head == "constant" and node.value == "oo" for node in integrand.preorder()):
         raise Problem("undefined-expression", "Infinity is not a number that a function can use.")
     return Question(integrand, variable, lower, upper)
+
+
+def _read(request: IntegrateRequest) -> tuple[Tree, str | None]:
+    """The question; ``x^2 dx`` is one whose sign was left out."""
+    try:
+        return read(request.expression, request.variable, request.format)
+    except ParseError as error:
+        if error.code != "differential":
+            raise
+        try:
+            return read(f"∫ {request.expression}", request.variable, request.format)
+        except ParseError:
+            raise error from None
 
 
 def _bound(text: str | None, variable: str | None) -> Tree | None:

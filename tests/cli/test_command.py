@@ -1,8 +1,9 @@
-"""The command ``calcert``, as a person runs it."""
+"""The command ``calcert`` in a process of its own, with the models loaded there."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -16,13 +17,16 @@ import pytest
 from tests.redis_server import free_port
 
 
-def calcert(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def calcert(
+    *arguments: str, typed: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "service.cli", *arguments],
+        input=typed,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **environment},
         check=False,
     )
@@ -56,6 +60,35 @@ def test_a_question_that_is_not_understood_exits_with_2_and_a_caret() -> None:
     assert "1+(x" in done.stderr
     assert "^" in done.stderr
     assert done.stdout == ""
+
+
+def test_formulas_are_read_one_a_line_and_answered_in_order() -> None:
+    """A bad line has its number, leaves an empty line and spoils no other; blank lines are none."""
+    done = calcert("differentiate", typed="x^2\n\n1+foo(x)\n-cos(x)\n")
+    assert done.stdout == "2*x\n\nsin(x)\n"
+    assert "line 3" in done.stderr
+    assert "    ^\n" in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_definite_integral_as_json_has_its_value_and_steps() -> None:
+    """--from and --to are the service's bounds; --steps is one more member."""
+    done = calcert("integrate", "x^2", "--from", "-1", "--to", "1", "--json", "--steps")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert found["answer"]["text"] == "2/3"
+    assert found["input"]["lower"]["text"] == "-1"
+    assert found["steps"]["sections"][-1]["steps"]
+
+
+def test_heat_prints_a_table_into_a_pipe() -> None:
+    """CSV: a row a point, a column a time."""
+    done = calcert("heat", "sin(pi*x)", "--times", "0,0.1", "--points", "3", "--alpha", "1/2")
+    assert done.returncode == 0, done.stderr
+    heading, *rows = done.stdout.splitlines()
+    assert heading == "x,t=0.0,t=0.1"
+    middle = [float(value) for value in rows[1].split(",")]
+    assert middle == pytest.approx([0.5, 1, math.exp(-(math.pi**2) * 0.05)], abs=1e-6)
 
 
 def test_an_unclear_variable_exits_with_2() -> None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from service.solvers.integrate import understand
 from service.solvers.integrate_schema import IntegrateRequest
+from tokenizer.errors import ParseError
 from tokenizer.parse import parse
 from tokenizer.tree import Tree
 
@@ -42,3 +43,20 @@ def test_the_schema_offers_both() -> None:
     assert {'"string"', '"number"', '"integer"', '"null"'} <= set(
         json.dumps(member).replace("}", " ").replace(",", " ").split()
     )
+
+
+@pytest.mark.parametrize("given", ["x^2 dx", "x^2\\,dx", "1/x dx", "x^2*y dy"])
+def test_a_differential_may_stand_without_its_sign(given: str) -> None:
+    """People who type into a field called integrand end with dx all the same."""
+    question = understand(IntegrateRequest(expression=given))
+    assert question.variable == given[-1]
+    assert not question.integrand.contains("d")
+
+
+def test_a_misplaced_differential_points_at_its_own_place() -> None:
+    """The position is that of what was typed, and a half-written integral is still refused."""
+    with pytest.raises(ParseError) as refused:
+        understand(IntegrateRequest(expression="x dx + 3"))
+    assert refused.value.position == 2
+    with pytest.raises(ParseError):
+        understand(IntegrateRequest(expression="∫ sin x"))
