@@ -1,21 +1,25 @@
 """How fast the engine decodes, by batch size and beam width.
 
     python -m benchmarks.engine --threads 2
+    python -m benchmarks.engine --ctranslate2         beside CTranslate2, in the same run
 
 Distinct textbook questions are kept coming, so that the batch stays full. A step is
 one token of every item in the batch; tokens are those of the best answers. CPU time
 is printed beside wall-clock time, since on a busy machine only that is comparable.
+``--ctranslate2`` needs the extra `load`: a network of the same shape is timed in turn with
+ours, see :mod:`benchmarks.rival`, and ``ratio`` is our tokens/s over its, by CPU time.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -33,6 +37,9 @@ from tokenizer.codec import Encoded, encode
 from tokenizer.normalise import normalise
 from tokenizer.parse import parse
 
+if TYPE_CHECKING:
+    from benchmarks.rival import Rival
+
 _ARTIFACTS = Path(models.__file__).parent / "artifacts"
 
 
@@ -49,6 +56,8 @@ class Measured:
     cpu_ms_an_item: float
     items_a_second: float
     tokens_a_second: float
+    tokens_a_cpu_second: float
+    ratio: float | None = None
 
 
 def questions(seed: int) -> Iterator[Encoded]:
@@ -88,7 +97,30 @@ def measure(session: ModelSession, batch_items: int, beam: int, count: int, seed
         1000 * cpu / count,
         count / wall,
         tokens / wall,
+        tokens / cpu,
     )
+
+
+def beside(rival: Rival, ours: Measured, seed: int) -> tuple[Measured, Measured]:
+    """Ours with its ratio, and the rival in the same setting."""
+    asked = list(itertools.islice(questions(seed), ours.items))
+    tokens = round(ours.tokens_a_second / ours.items_a_second)
+    wall, cpu = rival.measure(asked, ours.batch, ours.beam, tokens)
+    steps = tokens * -(-ours.items // ours.batch)
+    theirs = Measured(
+        "CTranslate2",
+        ours.batch,
+        ours.beam,
+        ours.items,
+        1000 * wall / steps,
+        1000 * cpu / steps,
+        1000 * cpu / ours.items,
+        ours.items / wall,
+        ours.items * tokens / wall,
+        ours.items * tokens / cpu,
+    )
+    ratio = ours.tokens_a_cpu_second / theirs.tokens_a_cpu_second
+    return replace(ours, ratio=ratio), theirs
 
 
 def main(
@@ -97,11 +129,13 @@ def main(
     variants: Annotated[str, typer.Option(help="Precisions, comma separated.")] = "float32",
     threads: Annotated[int, typer.Option(help="Threads a step uses.")] = 1,
     count: Annotated[int, typer.Option(help="Questions for each line.")] = 200,
+    ctranslate2: Annotated[bool, typer.Option(help="Time CTranslate2 beside it.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write the figures as JSON, too.")] = None,
 ) -> None:
     """Print ms a step, items/s and tokens/s for batches of 1, 8, 32 and beams of 1, 4."""
     manifest = artifacts.read(folder / model)
-    lines = []
+    lines: list[Measured] = []
+    rival = _rival(folder / model, threads) if ctranslate2 else None
     for variant in variants.split(","):
         session = ModelSession(
             folder / model, manifest, device="auto", threads=threads, variant=variant
@@ -109,7 +143,8 @@ def main(
         measure(session, 8, 4, 16, seed=0)
         sizes = list(itertools.product((1, 8, 32), (1, 4)))
         for batch, beam in track(sizes, variant, console=Console(stderr=True)):
-            lines.append(measure(session, batch, beam, count, seed=1))
+            ours = measure(session, batch, beam, count, seed=1)
+            lines += beside(rival, ours, seed=1) if rival else [ours]
     names = list(asdict(lines[0]))
     table = Table(
         *(name.replace("_", " ") for name in names),
@@ -117,10 +152,22 @@ def main(
     )
     for line in lines:
         cells = asdict(line).values()
-        table.add_row(*(f"{x:.2f}" if isinstance(x, float) else str(x) for x in cells))
-    Console().print(table)
+        table.add_row(*(f"{x:.2f}" if isinstance(x, float) else str(x or "") for x in cells))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)  # a file has room
+    console.print(table)
     if output is not None:
         output.write_text(json.dumps([asdict(line) for line in lines], indent=2) + "\n")
+
+
+def _rival(folder: Path, threads: int) -> Rival:
+    from benchmarks.rival import Rival, write  # noqa: PLC0415 - an extra
+
+    config = json.loads((folder / "manifest.json").read_text())["config"]
+    with tempfile.TemporaryDirectory() as model:
+        write(Path(model), config)
+        return Rival(Path(model), threads)
 
 
 if __name__ == "__main__":

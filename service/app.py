@@ -29,8 +29,11 @@ Every answer says how it was verified; errors are RFC 9457 problem details.
 _log = structlog.get_logger(__name__)
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """The application; what it owns is opened and closed by its lifespan."""
+def create_app(settings: Settings | None = None, *, ready_first: bool = False) -> FastAPI:
+    """The application; what it owns is opened and closed by its lifespan.
+
+    With ``ready_first`` it takes no connections before it is ready; otherwise it says 503.
+    """
     settings = settings or Settings()
     metrics = Metrics()
 
@@ -39,7 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         stop = asyncio.Event()
         opened = asyncio.Event()
         serving = asyncio.create_task(_serve(app, settings, metrics, opened, stop))
-        if settings.processes > 1:
+        if ready_first or settings.processes > 1:
             await opened.wait()  # until then the processes that are ready take all connections
             if FAILED.is_set():
                 raise RuntimeError("the service could not be started")

@@ -1,0 +1,89 @@
+"""A network of the shape of ours in CTranslate2, to hold our decoding against.
+
+Its weights are random: what it writes means nothing, and how long that takes is what is
+measured. Lengths of questions are those of ours, and every answer gets the length that ours
+have on the average, since random weights know no end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import numpy as np
+from ctranslate2.specs import common_spec, transformer_spec
+
+from tokenizer.codec import Encoded
+
+_START, _END, _UNKNOWN = "<s>", "</s>", "<unk>"
+
+
+def write(folder: Path, config: dict[str, Any]) -> None:
+    """Save a model with the layers, width, heads and vocabulary of ``config`` in ``folder``."""
+    width, hidden, words = config["width"], config["hidden"], config["vocabulary"]
+    spec = transformer_spec.TransformerSpec.from_config(
+        (config["encoder_layers"], config["decoder_layers"]),
+        config["heads"],
+        activation=common_spec.Activation.GELU,
+    )
+    rng = np.random.default_rng(1)
+    for name, value in spec.variables(ordered=True):
+        if value is None:
+            layer = spec
+            *path, leaf = name.split("/")
+            for part in path:
+                key, _, number = part.rpartition("_")
+                layer = getattr(layer, part, None) or getattr(layer, key)[int(number)]
+            setattr(layer, leaf, _weights(rng, name, width, hidden, words))
+    tokens = [_UNKNOWN, _START, _END, *(f"t{k}" for k in range(words - 3))]
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    spec.config.add_source_bos = spec.config.add_source_eos = False
+    spec.validate()
+    spec.save(str(folder))
+
+
+def _weights(rng: np.random.Generator, name: str, width: int, hidden: int, words: int) -> Any:
+    if name.endswith(("beta", "gamma")):
+        return np.full(width, float(name.endswith("gamma")), np.float32)
+    if "embeddings" in name or "projection" in name:
+        shape = (words, width)
+    elif "ffn" in name:
+        shape = (hidden, width) if "linear_0" in name else (width, hidden)
+    else:
+        fused = 1
+        if "linear_0" in name and "self_attention" in name:
+            fused = 3
+        elif "linear_1" in name and "/attention/" in name:
+            fused = 2
+        shape = (fused * width, width)
+    return (rng.standard_normal(shape) / np.sqrt(width)).astype(np.float32)
+
+
+class Rival:
+    """The model in ``folder``, with ``threads`` threads."""
+
+    def __init__(self, folder: Path, threads: int) -> None:
+        self._translator = ctranslate2.Translator(
+            str(folder), device="cpu", inter_threads=1, intra_threads=threads,
+            compute_type="float32",
+        )  # fmt: skip
+
+    def measure(
+        self, questions: Sequence[Encoded], batch: int, beam: int, tokens: int
+    ) -> tuple[float, float]:
+        """Wall and CPU seconds to write ``tokens`` tokens for each question."""
+        sources = [[f"t{k % 90}" for k in question.ids] for question in questions]
+        wall, cpu = time.perf_counter(), time.process_time()
+        for start in range(0, len(sources), batch):
+            self._translator.translate_batch(
+                sources[start : start + batch],
+                beam_size=beam,
+                num_hypotheses=beam,
+                min_decoding_length=tokens,
+                max_decoding_length=tokens,
+            )
+        return time.perf_counter() - wall, time.process_time() - cpu
