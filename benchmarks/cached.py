@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cpu import cpu_ms
 from benchmarks.expressions import expressions
 from benchmarks.http import Connection
 from tests.operations.process import service
@@ -66,21 +67,16 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description="How long a cached answer takes.")
     arguments.add_argument("--rate", type=float, default=100, help="requests/s")
     arguments.add_argument("--seconds", type=float, default=30)
-    arguments.add_argument("--url", help="a service that runs already")
     arguments.add_argument("--json", type=Path, help="also write the figures here")
     given = arguments.parse_args()
     texts = list(islice(expressions(7), QUESTIONS))
 
-    def measure(url: str) -> list[float]:
-        asyncio.run(fill(url, texts))
-        asyncio.run(load(url, texts, given.rate, WARM_UP_S))
-        return asyncio.run(load(url, texts, given.rate, given.seconds))
-
-    if given.url:
-        latencies = measure(given.url)
-    else:
-        with service(workers=1, threads=1) as running:
-            latencies = measure(running.url)
+    with service(workers=1, threads=1) as running:
+        asyncio.run(fill(running.url, texts))
+        asyncio.run(load(running.url, texts, given.rate, WARM_UP_S))
+        before = cpu_ms(running.process.pid)
+        latencies = asyncio.run(load(running.url, texts, given.rate, given.seconds))
+        spent = cpu_ms(running.process.pid) - before
     figures = {
         "requests_per_s": given.rate,
         "requests": len(latencies),
@@ -91,6 +87,7 @@ def main() -> None:
             for q in (50, 90, 99, 99.9)
         },
         "max_ms": round(latencies[-1], 2),
+        "cpu_ms": round(spent / len(latencies), 2),
     }
     print(json.dumps(figures))
     if given.json:

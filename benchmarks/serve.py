@@ -33,6 +33,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.cpu import cpu_ms
 from benchmarks.expressions import expressions
 from benchmarks.http import Connection
 from service.stopwatch import STAGES
@@ -45,12 +46,16 @@ CLIENTS = (1, 8, 32)
 
 @dataclass
 class Measured:
-    """One run: latencies in ms, wall time in s, mean ms by stage, outcomes by source."""
+    """One run: latencies in ms, wall time in s, mean ms by stage, outcomes by source.
+
+    ``cpu_ms`` is CPU time of the service for each request, all its processes together.
+    """
 
     batching: bool
     clients: int
     latencies: list[float] = field(default_factory=list)
     seconds: float = 0.0
+    cpu_ms: float = 0.0
     stages: dict[str, list[float]] = field(default_factory=lambda: {s: [] for s in STAGES})
     sources: Counter[str] = field(default_factory=Counter)
 
@@ -68,6 +73,7 @@ class Measured:
             "clients": self.clients,
             "requests": len(self.latencies),
             "requests_per_s": round(self.rate, 1),
+            "cpu_ms": round(self.cpu_ms, 2),
             "p50_ms": round(self.quantile(0.5), 1),
             "p99_ms": round(self.quantile(0.99), 1),
             "stages_ms": {stage: round(fmean(ms), 2) for stage, ms in self.stages.items()},
@@ -76,8 +82,8 @@ class Measured:
 
 
 @contextmanager
-def service(batching: bool) -> Iterator[str]:
-    """The service in a process of its own, without a cache; gives its URL."""
+def service(batching: bool) -> Iterator[tuple[str, int]]:
+    """The service in a process of its own, without a cache; gives its URL and process id."""
     port = free_port()
     environment = {
         **os.environ,
@@ -101,7 +107,7 @@ def service(batching: bool) -> Iterator[str]:
                 if process.poll() is not None or time.monotonic() > give_up:
                     raise RuntimeError("the service did not start") from None
                 time.sleep(0.1)
-        yield url
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -145,7 +151,7 @@ def sympy_diff(texts: list[str]) -> list[float]:
 
 def table(runs: list[Measured]) -> Table:
     shown = Table(title="POST /differentiate, cold cache; stages are mean ms a request")
-    for column in ("batching", "clients", "requests/s", "p50 ms", "p99 ms", *STAGES, "answered by"):
+    for column in ("batching", "clients", "requests/s", "p50 ms", "p99 ms", "CPU ms", *STAGES):
         shown.add_column(column, justify="right", no_wrap=True)
     for run in runs:
         shown.add_row(
@@ -154,8 +160,8 @@ def table(runs: list[Measured]) -> Table:
             f"{run.rate:.1f}",
             f"{run.quantile(0.5):.1f}",
             f"{run.quantile(0.99):.1f}",
+            f"{run.cpu_ms:.1f}",
             *(f"{fmean(run.stages[stage]):.1f}" for stage in STAGES),
-            ", ".join(f"{source} {n}" for source, n in run.sources.most_common()),
         )
     return shown
 
@@ -175,12 +181,18 @@ def main() -> None:
     with Progress(console=console) as progress:
         bar = progress.add_task("requests", total=2 * len(CLIENTS) * len(texts))
         for batching in (True, False):
-            with service(batching) as url:
+            with service(batching) as (url, pid):
                 for clients in CLIENTS:
                     run = Measured(batching, clients)
+                    before = cpu_ms(pid)
                     asyncio.run(load(url, texts, run, given.engine, lambda: progress.advance(bar)))
+                    run.cpu_ms = (cpu_ms(pid) - before) / len(texts)
                     runs.append(run)
     console.print(table(runs))
+    one, most = (run.rate for run in runs if run.batching and run.clients in (1, max(CLIENTS)))
+    sources = sum((run.sources for run in runs), Counter[str]())
+    answered = ", ".join(f"{source} {n}" for source, n in sources.most_common())
+    console.print(f"{most / one:.2f} times as many at 32 clients as at 1; answered by {answered}")
     times = sympy_diff(texts)
     console.print(
         f"SymPy {sympy.__version__} diff in process, no proof: "
