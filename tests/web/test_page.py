@@ -14,7 +14,7 @@ import sympy
 from tests.service.http_server import Serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Locator, Page, Request
+    from playwright.sync_api import BrowserContext, Locator, Page, Request, Route
 
 
 def differentiate(page: Page, expression: str) -> Locator:
@@ -83,6 +83,51 @@ def test_an_answer_says_what_it_is_worth(page: Page) -> None:
     facts = card.locator(".facts").text_content() or ""
     assert "Transformer differentiate" in facts
     assert "verify" in facts
+
+
+def test_the_badges_are_explained_before_the_first_answer(page: Page) -> None:
+    """What proved, checked and not found promise stands where the answer will be."""
+    legend = page.locator("#panel-differentiate").get_by_label("What the badges mean")
+    assert legend.locator(".badge").all_text_contents() == [
+        "Proved",
+        "Checked to 30 digits",
+        "Not found",
+    ]
+    differentiate(page, "x")
+    assert legend.count() == 0
+
+
+def test_what_the_preview_knows_is_not_asked_again(page: Page) -> None:
+    """Enter sends the question alone; the graph is asked for when the answer is there."""
+    page.get_by_label("Function").fill("x^2 + 1")
+    page.locator("#panel-differentiate .understood").wait_for()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    page.get_by_label("Function").press("Enter")
+    answer(page, "differentiate")
+    page.locator("#panel-differentiate .u-over").wait_for()
+    assert [path for path in asked if not path.startswith("/static")] == [
+        "/differentiate",
+        "/sample",
+    ]
+
+
+def test_a_service_that_starts_is_waited_for(page: Page) -> None:
+    """Whoever opens the page too early gets an answer all the same, without pressing again."""
+    refusals = iter([b'{"type": "/problems/not-ready", "detail": "The models are being loaded."}'])
+
+    def starting(route: Route) -> None:
+        refusal = next(refusals, None)
+        if refusal is None:
+            route.continue_()
+        else:
+            route.fulfill(status=503, body=refusal, headers={"Retry-After": "1"})
+
+    page.route("**/differentiate", starting)
+    page.get_by_label("Function").fill("x^2")
+    page.get_by_label("Function").press("Enter")
+    page.get_by_text("The models are being loaded.").wait_for()
+    assert latex(answer(page, "differentiate")).endswith("2 x")
 
 
 def test_what_is_copied_works_elsewhere(page: Page) -> None:

@@ -16,6 +16,17 @@ export function badge(status: string, words?: string): HTMLElement {
   return h("span", { class: `badge ${kind}` }, words ?? text);
 }
 
+/** What stands where the answer will be: what the badges promise. */
+export function welcome(): HTMLElement {
+  const row = (status: string, words: string) => [h("dt", {}, badge(status)), h("dd", {}, words)];
+  return h("section", { class: "card", "aria-label": "What the badges mean" },
+    h("p", {}, "Type a formula, or press an example. Every answer carries one of these:"),
+    h("dl", { class: "facts badges" },
+      ...row("proved", "A computer algebra proof shows that the answer is right."),
+      ...row("numeric", "It agrees to 30 digits at many points; no proof was found in time."),
+      ...row("unsolved", "Nothing could be verified, so no answer is given. There are no guesses.")));
+}
+
 export interface Shown {
   found: Answer;
   /** LaTeX of the question, to stand left of the equals sign. */

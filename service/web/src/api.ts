@@ -79,33 +79,56 @@ export function setKey(key: string): void {
 }
 
 /** POST JSON. Throws Problem for what the service refuses, AbortError when cancelled. */
-export async function post<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return JSON.parse(await postText(address, body, "application/json", signal)) as T;
+export async function post<T>(address: string, body: unknown, signal?: AbortSignal, waiting?: (why: string) => void): Promise<T> {
+  return JSON.parse(await postText(address, body, "application/json", signal, waiting)) as T;
 }
 
-/** POST JSON and take the answer in another form. */
-export async function postText(address: string, body: unknown, accept: string, signal?: AbortSignal): Promise<string> {
+/** A service that starts, or is busy, says when to come back; this many times it is believed. */
+const PATIENCE = 40;
+const RETRIED = [429, 503];
+
+/** POST JSON and take the answer in another form; `waiting` is told while the service is not ready. */
+export async function postText(address: string, body: unknown, accept: string, signal?: AbortSignal, waiting?: (why: string) => void): Promise<string> {
+  for (let attempt = 0; ; attempt++) {
+    const response = await send(address, body, accept, signal);
+    const text = await response.text();
+    if (response.ok) return text;
+    const problem = new Problem(read(text, response));
+    const seconds = Number(response.headers.get("Retry-After") ?? NaN);
+    if (attempt >= PATIENCE || !RETRIED.includes(response.status) || !(seconds <= 10)) throw problem;
+    waiting?.(problem.message);
+    await pause(1000 * Math.max(0.25, seconds), signal);
+  }
+}
+
+async function send(address: string, body: unknown, accept: string, signal?: AbortSignal): Promise<Response> {
   const key = sessionStorage.getItem(KEY);
   const headers: Record<string, string> = { "Content-Type": "application/json", Accept: accept };
   if (key) headers["X-API-Key"] = key;
-  let response: Response;
   try {
-    response = await fetch(address, {
-      method: "POST", headers, body: JSON.stringify(body), signal,
-    });
+    return await fetch(address, { method: "POST", headers, body: JSON.stringify(body), signal });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Problem({ type: "/problems/offline", title: "The service cannot be reached", status: 0, detail: "The service cannot be reached. Is it still running?" });
   }
-  const text = await response.text();
-  if (response.ok) return text;
-  let problem: ProblemBody;
+}
+
+function read(text: string, response: Response): ProblemBody {
   try {
-    problem = JSON.parse(text) as ProblemBody;
+    return JSON.parse(text) as ProblemBody;
   } catch {
-    problem = { type: "/problems/unreadable", title: response.statusText, status: response.status, detail: `The service answered ${response.status}.` };
+    return { type: "/problems/unreadable", title: response.statusText, status: response.status, detail: `The service answered ${response.status}.` };
   }
-  throw new Problem(problem);
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("stopped", "AbortError"));
+    });
+  });
 }
 
 /** The same request for a terminal. */

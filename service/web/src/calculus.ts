@@ -1,6 +1,6 @@
 // The tabs Differentiate and Integrate.
 import { type Answer, Problem, type Parsed, post } from "./api";
-import { answerCard, problemCard } from "./answer";
+import { answerCard, problemCard, welcome } from "./answer";
 import { announce, debounce, h, labelled, options, replace } from "./dom";
 import { formulaField } from "./field";
 import { remember } from "./history";
@@ -32,7 +32,7 @@ export function calculusTab(task: Task, panel: HTMLElement, go: (tab: string, pa
   const lower = h("input", { type: "text", class: "short", placeholder: "none", autocomplete: "off", spellcheck: "false", maxlength: 500 });
   const upper = h("input", { type: "text", class: "short", placeholder: "none", autocomplete: "off", spellcheck: "false", maxlength: 500 });
   const engine = h("select", {}, ...options([["auto", "Model, then SymPy"], ["model", "Model only"], ["sympy", "SymPy only"]], "auto"));
-  const results = h("div", { class: "results" });
+  const results = h("div", { class: "results" }, welcome());
   const submit = h("button", { type: "submit", class: "primary" }, task === "differentiate" ? "Differentiate" : "Integrate");
   let running: AbortController | null = null;
 
@@ -83,12 +83,14 @@ export function calculusTab(task: Task, panel: HTMLElement, go: (tab: string, pa
     if (engine.value !== "auto") body.engine = engine.value;
     const address = `/${task}`;
     results.setAttribute("aria-busy", "true");
-    replace(results, h("section", { class: "card working" }, h("p", {}, "Asking…"),
+    const doing = h("p", {}, "Asking…");
+    const waiting = (why: string) => { doing.textContent = why; };
+    replace(results, h("section", { class: "card working" }, doing,
       h("button", { type: "button", onclick: () => control.abort() }, "Stop")));
     try {
       const [found, parsed] = await Promise.all([
-        post<Answer>(address, body, control.signal),
-        post<Parsed>("/parse", { task, expression, ...choices() }, control.signal),
+        post<Answer>(address, body, control.signal, waiting),
+        field.parse(),
       ]);
       const here = hash();
       window.history.replaceState(null, "", here);

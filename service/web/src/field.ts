@@ -8,8 +8,9 @@ let serial = 0;
 export interface FormulaField {
   element: HTMLElement;
   input: HTMLInputElement;
-  parsed: Parsed | null;
-  /** Ask again how the input is understood. */
+  /** How the input is understood; asked once for each input. Rejects with Problem. */
+  parse: () => Promise<Parsed>;
+  /** Show how the input is understood. */
   refresh: () => void;
   /** Show a problem under the input, as the preview does. */
   fail: (problem: Problem) => void;
@@ -39,13 +40,13 @@ export function formulaField(options: Options): FormulaField {
     maxlength: 4000,
   });
   const preview = h("div", { id: `${id}-preview`, class: "preview" });
-  let running: AbortController | null = null;
+  let last: { key: string; answer: Promise<Parsed> } | null = null;
 
   const field: FormulaField = {
     element: h("div", { class: "formula-field" }, h("label", { for: id }, options.label), input, preview),
     input,
-    parsed: null,
-    refresh: () => void ask(),
+    parse,
+    refresh: () => void show(),
     fail,
   };
 
@@ -61,6 +62,8 @@ export function formulaField(options: Options): FormulaField {
         ...symbols.slice(0, 8).map((name) =>
           h("button", { type: "button", class: "chip", onclick: () => options.onvariable?.(name) }, name))));
     }
+    const side = problem.slug === "relation" ? /^[^=<>]*[^=<>!]=\s*([^=<>]+)$/.exec(input.value) : null;
+    if (side) parts.push(use(side[1]));
     const other = hint?.match(/POST \/(differentiate|integrate)/)?.[1];
     if (problem.slug === "wrong-task" && other && options.onswitch) {
       parts.push(h("button", { type: "button", class: "chip", onclick: () => options.onswitch?.(other) }, `Take it to ${other}`));
@@ -68,27 +71,49 @@ export function formulaField(options: Options): FormulaField {
     replace(preview, ...parts);
   }
 
-  async function ask(): Promise<void> {
-    running?.abort();
-    const expression = input.value;
-    field.parsed = null;
-    if (!expression.trim()) {
+  /** A press puts `text` in place of the input. */
+  function use(text: string): HTMLElement {
+    return h("button", { type: "button", class: "chip", onclick: () => {
+      input.value = text;
+      input.focus();
+      void show();
+    } }, `Use ${text}`);
+  }
+
+  function parse(): Promise<Parsed> {
+    const body = { expression: input.value, ...options.fields() };
+    const key = JSON.stringify(body);
+    if (last?.key !== key) {
+      const asked = { key, answer: post<Parsed>("/parse", body) };
+      asked.answer.catch((error) => {
+        // what was refused stays refused; a service that was gone may be back
+        if (last === asked && !(error instanceof Problem && error.body.status)) last = null;
+      });
+      last = asked;
+    }
+    return last.answer;
+  }
+
+  async function show(): Promise<void> {
+    if (!input.value.trim()) {
+      last = null;
       input.removeAttribute("aria-invalid");
       replace(preview);
       return;
     }
-    const control = (running = new AbortController());
+    const answer = parse();
+    const asked = last;
     try {
-      const parsed = await post<Parsed>("/parse", { expression, ...options.fields() }, control.signal);
-      field.parsed = parsed;
+      const parsed = await answer;
+      if (last !== asked) return;
       input.removeAttribute("aria-invalid");
       replace(preview, formula((options.prefix ?? "") + parsed.question.latex, `Understood as ${parsed.question.text}`, "understood"));
     } catch (error) {
-      if (error instanceof Problem) fail(error);
+      if (error instanceof Problem && (last === asked || last === null)) fail(error);
     }
   }
 
-  input.addEventListener("input", debounce(150, () => void ask()));
+  input.addEventListener("input", debounce(150, () => void show()));
   return field;
 }
 

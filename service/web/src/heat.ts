@@ -113,7 +113,9 @@ export function heatTab(panel: HTMLElement): Tab {
     running?.abort();
     const control = (running = new AbortController());
     results.setAttribute("aria-busy", "true");
-    replace(results, h("section", { class: "card working" }, h("p", {}, "Solving…"),
+    const doing = h("p", {}, "Solving…");
+    const waiting = (why: string) => { doing.textContent = why; };
+    replace(results, h("section", { class: "card working" }, doing,
       h("button", { type: "button", onclick: () => control.abort() }, "Stop")));
     try {
       const body: Record<string, unknown> = {
@@ -122,7 +124,7 @@ export function heatTab(panel: HTMLElement): Tab {
       };
       if (source.value.trim() && source.value.trim() !== "0") body.source_term = source.value.trim();
       const asked = engine.value === "auto" ? body : { ...body, engine: engine.value };
-      const found = await post<HeatAnswer>("/pde/heat", asked, control.signal);
+      const found = await post<HeatAnswer>("/pde/heat", asked, control.signal, waiting);
       const here = `#heat?${parameters()}`;
       window.history.replaceState(null, "", here);
       if (found.status !== "solved" || !found.verification) {

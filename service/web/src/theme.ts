@@ -2,9 +2,9 @@ import { byId } from "./dom";
 
 const NEXT: Record<string, string> = { auto: "light", light: "dark", dark: "auto" };
 const NAMES: Record<string, [string, string]> = {
-  auto: ["Auto", "Colours: as the system"],
-  light: ["Light", "Colours: light"],
-  dark: ["Dark", "Colours: dark"],
+  auto: ["Auto", "Auto: colours as the system says"],
+  light: ["Light", "Light colours"],
+  dark: ["Dark", "Dark colours"],
 };
 
 /** Light, dark or as the system says; `changed` is called after each change. */
