@@ -259,6 +259,9 @@ def _compares(text: str, values: dict[str, Any]) -> bool:
 def _integral(trees: list[Tree], variable: str, values: dict[str, Any]) -> Any:
     """By mpmath's quadrature; None where it does not settle."""
     lower, upper = (evaluate(bound, values) for bound in trees[1:])
+    if lower > upper:
+        turned = _integral([trees[0], trees[2], trees[1]], variable, values)
+        return None if turned is None else -turned
     inner: list[Any] = [k for k in range(-4, 5) if lower < k < upper]
 
     def f(x: Any) -> Any:

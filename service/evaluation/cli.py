@@ -98,13 +98,16 @@ def integrate_command(
         for outcome in outcomes:
             if not outcome.right:
                 console.print(f"{outcome.id}: {outcome.said} ({outcome.remark})", markup=False)
-    for table in tables(found):
+    for table in tables(found) if plan.sets else ():
         console.print(table)
     for entry in found["sets"]:
         for integrand, answer in entry["wrong"]:
             console.print(f"[red]wrong:[/red] {integrand} -> {answer}")
     path = output or _ARTIFACTS / "integrate" / "evaluation.json"
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not plan.sets and path.exists():
+        # what was measured before stays
+        found = json.loads(path.read_text()) | {"cases": found["cases"]}
     path.write_text(json.dumps(found, indent=1) + "\n")
     console.print(f"written to {path}")
 

@@ -313,8 +313,8 @@ def _unsettled(
         if settled:
             return Definite(convergence, method="converges too slowly for quadrature")
         return Definite(None, method="convergence could not be decided")
-    # what is left beyond the last node may be a good part of it
-    slack = 0.5 if settled else 1e-2
+    # what is left beyond the last node is some part of it
+    slack = 0.1 if settled else 1e-2
     if abs(number(exact) - numeric.value) > slack * (1 + abs(number(exact))):
         return Definite(None, method="quadrature does not confirm the antiderivative")
     tree = from_sympy(neat(exact))

@@ -187,3 +187,23 @@ def test_a_sign_says_what_is_not_zero() -> None:
     found = solve_parametric(trees[0], "x", trees[1], trees[2], big, True, False, 30.0)
     assert found.assumptions == ("a > 0",)
     assert [condition for condition, _, _ in found.cases] == ["a < 0", "a = 0"]
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper", "expected"),
+    [
+        ("1/(x*log(x)^2)", "0", "1/2", "1/log(2)"),
+        ("1/(x*log(x)^2)", "2", "oo", "1/log(2)"),
+        ("1/(x*(log(x)^2 + 1))", "0", "1", "pi/2"),
+    ],
+)
+def test_slow_convergence_is_exact(integrand: str, lower: str, upper: str, expected: str) -> None:
+    """A proved antiderivative gives the value that quadrature sees only roughly."""
+    trees = [parse(text, variables=("x",)) for text in (integrand, lower, upper)]
+    big = solve_by_rules(trees[0], "x", True, 20.0)
+    assert big is not None
+    found = solve_definite(trees[0], "x", trees[1], trees[2], big.tree, True, False, 20.0)
+    assert found.status == "proved"
+    assert found.tree is not None
+    difference = to_sympy(found.tree) - to_sympy(parse(expected))
+    assert abs(sympy.N(difference, 30)) < 1e-20
