@@ -106,15 +106,19 @@ class Cached(_User):
 
     wait_time = constant_throughput(5)
 
+    def on_start(self) -> None:
+        super().on_start()
+        time.sleep(self.rng.random() / 5)  # or all of them would ask at the same moments
+
     @task
     def hot(self) -> None:
         self.ask("/differentiate", {"expression": self.rng.choice(_HOT)})
 
 
 class Overload(_User):
-    """More than the service can do; a refused client comes back at once."""
+    """More than the service can do; each client asks CALCERT_LOAD_RATE times a second."""
 
-    wait_time = constant(0.1)
+    wait_time = constant_throughput(float(os.environ.get("CALCERT_LOAD_RATE", "5")) or 5)
     also_fine = frozenset({429})
 
     @task

@@ -24,6 +24,12 @@ from rich.table import Table
 
 from tests.operations.process import metric, service
 
+#: Overload is this many times what the scenario Single did just before.
+OVERLOAD = 5
+
+#: Seconds of Single where it is only the baseline.
+MOST_BASELINE_S = 20
+
 #: Users of each scenario.
 SCENARIOS = {"Single": 32, "Batch": 4, "Mixed": 16, "Cached": 20, "Overload": 200, "Slow": 8}
 
@@ -44,11 +50,14 @@ class Measured:
     rss: tuple[float, float]
 
 
-def measure(scenario: str, users: int, seconds: int, url: str) -> Measured:
-    """Run one scenario for ``seconds`` after a warm-up of a quarter as long."""
-    _locust(scenario, users, max(5, seconds // 4), url)
+def measure(scenario: str, users: int, seconds: int, url: str, rate: float = 0) -> Measured:
+    """Run one scenario for ``seconds`` after a warm-up of a quarter as long.
+
+    ``rate`` is what all users together ask a second where the scenario leaves that open.
+    """
+    _locust(scenario, users, max(5, seconds // 4), url, rate)
     before, errors = _rss(url), _server_errors(url)
-    rows = _locust(scenario, users, seconds, url)
+    rows = _locust(scenario, users, seconds, url, rate)
     total = next(row for row in rows if row["Name"] == "Aggregated")
     refused = sum(int(row["Request Count"]) for row in rows if row["Name"].endswith(" 429"))
     accepted = [
@@ -70,7 +79,7 @@ def measure(scenario: str, users: int, seconds: int, url: str) -> Measured:
     )
 
 
-def _locust(scenario: str, users: int, seconds: int, url: str) -> list[dict[str, str]]:
+def _locust(scenario: str, users: int, seconds: int, url: str, rate: float) -> list[dict[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(  # noqa: S603 - our own command
             [
@@ -81,6 +90,8 @@ def _locust(scenario: str, users: int, seconds: int, url: str) -> list[dict[str,
             ],
             check=True,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"CALCERT_LOAD_RATE": str(rate / users)},
         )
         with Path(folder, "load_stats.csv").open(newline="") as file:
             return list(csv.DictReader(file))
@@ -130,10 +141,16 @@ def main() -> int:
         arguments.error(f"unknown scenario: {', '.join(sorted(unknown))}")
     redis = {"redis_url": given.redis} if given.redis else {}
     cores = len(os.sched_getaffinity(0))
-    runs = []
-    for scenario in given.scenarios or SCENARIOS:
-        with service(workers=cores, threads=cores, log_level="warning", **redis) as running:
-            runs.append(measure(scenario, SCENARIOS[scenario], given.seconds, running.url))
+    runs: list[Measured] = []
+    asked = list(given.scenarios or SCENARIOS)
+    if "Overload" in asked and "Single" not in asked:
+        asked.insert(0, "Single")  # to know what is five times as much, and what p99 to keep
+    for scenario in asked:
+        rate = OVERLOAD * next((run.per_s for run in runs if run.scenario == "Single"), 0.0)
+        named = not given.scenarios or scenario in given.scenarios
+        seconds = given.seconds if named else min(given.seconds, MOST_BASELINE_S)
+        with service(workers=cores, log_level="warning", **redis) as running:
+            runs.append(measure(scenario, SCENARIOS[scenario], seconds, running.url, rate))
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)  # a file has room

@@ -22,6 +22,7 @@ import sys
 import threading
 import traceback
 import types
+from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Final, Self, TypeVar
@@ -121,13 +122,19 @@ class WorkerPool:
         self.start_timeout_s = start_timeout_s
         self.on_wait = on_wait
         self.completed = self.timeouts = self.deaths = self.cancellations = self.restarts = 0
-        self.waiting = 0
         self._preload = ["service.verification.warmup", *preload]
         self._context = multiprocessing.get_context("forkserver")
         self._workers: set[_Worker] = set()
-        self._idle: asyncio.LifoQueue[_Worker | None] = asyncio.LifoQueue()
+        self._idle: list[_Worker] = []
+        # in order of arrival: a free worker is handed to the first, so that none is overtaken
+        self._queue: deque[asyncio.Future[_Worker]] = deque()
         self._spawning: set[asyncio.Task[None]] = set()
         self._stopping = True
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a worker."""
+        return len(self._queue)
 
     @property
     def alive(self) -> int:
@@ -172,8 +179,10 @@ class WorkerPool:
         for task in self._spawning:
             task.cancel()
         await asyncio.gather(*self._spawning, return_exceptions=True)
-        for _ in range(self.waiting):
-            self._idle.put_nowait(None)
+        while self._queue:
+            handed = self._queue.popleft()
+            if not handed.done():
+                handed.set_exception(WorkerDied("the pool is stopping"))
         workers = list(self._workers)
         for worker in workers:
             self._discard(worker)
@@ -212,8 +221,8 @@ class WorkerPool:
         worker.busy = False
         if kind == "retire":
             self._discard(worker)
-        elif worker in self._workers:
-            self._idle.put_nowait(worker)
+        else:
+            self._release(worker)
         if isinstance(value, _Failure):
             raise value.error
         self.completed += 1
@@ -225,20 +234,37 @@ class WorkerPool:
             raise WorkerDied("the pool is not running")
         if self.waiting >= self.max_waiting:
             raise PoolSaturated(f"{self.waiting} requests are waiting for a worker")
-        self.waiting += 1
+        while True:
+            worker = self._idle.pop() if self._idle else await self._handed(deadline)
+            if worker in self._workers:
+                return worker
+
+    async def _handed(self, deadline: float) -> _Worker:
+        """The next worker that is free and that nobody before us waits for."""
+        handed: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
+        self._queue.append(handed)
         try:
             async with asyncio.timeout_at(deadline):
-                while True:
-                    worker = await self._idle.get()
-                    if worker is None:
-                        raise WorkerDied("the pool is stopping")
-                    if worker in self._workers:
-                        return worker
-        except TimeoutError:
-            self.timeouts += 1
-            raise NoWorker("no worker became free in time") from None
-        finally:
-            self.waiting -= 1
+                return await handed
+        except BaseException as error:
+            if handed in self._queue:
+                self._queue.remove(handed)
+            elif handed.done() and not handed.cancelled() and handed.exception() is None:
+                self._release(handed.result())  # it came at the very moment we gave up
+            if isinstance(error, TimeoutError):
+                self.timeouts += 1
+                raise NoWorker("no worker became free in time") from None
+            raise
+
+    def _release(self, worker: _Worker) -> None:
+        if worker not in self._workers:
+            return
+        while self._queue:
+            handed = self._queue.popleft()
+            if not handed.done():
+                handed.set_result(worker)
+                return
+        self._idle.append(worker)
 
     async def _new_worker(self) -> _Worker:
         """A process that has said it is ready. Raises ``WorkerDied`` otherwise."""
@@ -267,13 +293,15 @@ class WorkerPool:
         self._workers.add(worker)
         # the sentinel turns readable when the process ends: an idle death is noticed at once
         asyncio.get_running_loop().add_reader(worker.process.sentinel, self._discard, worker)
-        self._idle.put_nowait(worker)
+        self._release(worker)
 
     def _discard(self, worker: _Worker) -> None:
         """End this worker, whatever it is doing, and start another in its place."""
         if worker not in self._workers:
             return
         self._workers.discard(worker)
+        if worker in self._idle:
+            self._idle.remove(worker)
         asyncio.get_running_loop().remove_reader(worker.process.sentinel)
         worker.end()
         if not self._stopping:

@@ -204,6 +204,26 @@ def test_queue_is_bounded() -> None:
     scenario(body, workers=1, max_waiting=1)
 
 
+def test_nobody_is_overtaken() -> None:
+    """Requests get a worker in the order in which they came, whoever asks as one becomes free."""
+
+    async def body(pool: WorkerPool) -> None:
+        finished: list[int] = []
+
+        async def ask(number: int) -> None:
+            await pool.run(double, number, timeout_s=60)
+            finished.append(number)
+            if number < 20:  # asks again at once, when its worker is just free
+                await ask(number + 100)
+
+        async with asyncio.TaskGroup() as group:
+            for number in range(40):
+                group.create_task(ask(number))
+        assert finished == [*range(40), *range(100, 120)]
+
+    scenario(body, workers=1)
+
+
 def test_stop_fails_what_is_pending() -> None:
     """Stopping ends running and waiting requests with WorkerDied and leaves no process behind."""
 
