@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ RUNS = Path("runs/heat")
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"
 GRID_RUNS = tuple(
     f"{design}-{size}{suffix}"
-    for size in ("0.1M", "1M")
+    for size in ("0.1M", "1M", "5M")
     for design, suffix in (("plain", ""), ("article", ""), ("article", "-ordinary"))
 )
 
@@ -115,7 +116,8 @@ def export(
     )
     trained = [name for name in GRID_RUNS if (runs / name / "model.pt").exists()]
     if trained:
-        grid_artifact.export(runs, artifacts / grid_artifact.NAME, trained)
+        kept = grid_artifact.export(runs, artifacts / grid_artifact.NAME, trained)
+        trained = list(kept["models"])
     typer.echo(f"written: {NAME}, {', '.join(trained)}")
 
 
@@ -157,12 +159,18 @@ def evaluate(
         if Part.KERNEL in wanted:
             both = {"float64": kernel, "float32": kernel_evaluation.Kernel(raw, manifest.threshold)}
             found["kernel"] = kernel_evaluation.evaluate_families(
-                {**both}, samples, step("kernel model"), semigroup_of={"float64": kernel}
+                {**both},
+                samples,
+                step("kernel model"),
+                semigroup_of={
+                    name: partial(kernel_evaluation.semigroup, model)
+                    for name, model in both.items()
+                },
             )
         if Part.ABLATION in wanted:
-            network = kernel_evaluation.network(runs / "kernel-network", exact)
+            others = kernel_evaluation.otherwise_learned(runs / "kernel-network", exact)
             found["ablation"] = kernel_evaluation.evaluate_families(
-                {**kernel_evaluation.without(kernel, network)},
+                {**kernel_evaluation.without(kernel, others)},
                 max(30, samples // 20),
                 step("ablation"),
             )

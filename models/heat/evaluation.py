@@ -100,12 +100,24 @@ class Kernel:
     images: bool = True
     quadrature: bool = True
     projection: bool = True
+    softmax: bool = True
+    eigenmodes: bool = True
 
     def __call__(self, setting: Setting) -> Array:
         tau = np.array([setting.tau])
         if setting.tau < self.threshold:
-            return self.predictor.run_points(self._points(setting), tau, setting.x)[:, 0]
+            tokens = self._points(setting)
+            values = self.predictor.run_points(tokens, tau, setting.x)[:, 0]
+            if self.softmax:
+                return values
+            return values * self._total(tokens, tau, setting.x)
         return self.predictor.run_modes(self._modes(setting), tau, setting.x)[:, 0]
+
+    def _total(self, tokens: PointTokens, tau: Array, x: Array) -> Array:
+        """What the softmax divides by, in units of the greatest it can be here."""
+        score = np.square((x[:, None] - tokens.position) / np.sqrt(4 * tau))
+        total: Array = np.exp(-score) @ tokens.mass
+        return np.asarray(total / total.max())
 
     def _points(self, setting: Setting) -> PointTokens:
         x, u0 = setting.x, setting.u0
@@ -121,7 +133,8 @@ class Kernel:
         return PointTokens(tokens.strength[:, inside], tokens.position[inside], tokens.mass[inside])
 
     def _modes(self, setting: Setting) -> ModeTokens:
-        exact = encode_modes(setting.u0, setting.x, setting.boundary, setting.tau)
+        kind = setting.boundary if self.eigenmodes else Boundary.DIRICHLET
+        exact = encode_modes(setting.u0, setting.x, kind, setting.tau)
         if self.projection:
             return exact
         # the samples' own trigonometric sum, as a discrete sine transform has it
@@ -135,39 +148,62 @@ def _trapezoid(setting: Setting, modes: Modes) -> Array:
     return np.asarray(((setting.u0 * weight) @ modes.evaluate(setting.x).T) * modes.norm)
 
 
-def network(folder: Path, otherwise: KernelPredictor) -> KernelPredictor | None:
-    """The decay as a perceptron, in PyTorch, points as in ``otherwise``; None if not trained."""
-    if not (folder / "modes.pt").exists():
-        return None
-    import torch  # noqa: PLC0415 - for this one variant only
+def otherwise_learned(folder: Path, exact: KernelPredictor) -> dict[str, KernelPredictor]:
+    """Branches with other functions than the trained power laws, in PyTorch.
+
+    Perceptrons in their place, where ``folder`` has them trained, and the random start.
+    """
+    import torch  # noqa: PLC0415 - for these variants only
 
     from models.heat.kernel import KernelConfig, KernelModel  # noqa: PLC0415 - as above
 
-    state = torch.load(folder / "modes.pt", weights_only=True)["branch"]
-    hidden = state["decay.network.0.bias"].shape[0]
-    branch = KernelModel(KernelConfig(form="network", hidden=hidden)).double().modes
-    branch.load_state_dict(state)
+    torch.manual_seed(0)
+    start = KernelModel(KernelConfig()).double()
+    found = {
+        "nothing learned: the random start": KernelPredictor(
+            _in_torch(start.modes, "modes"), _in_torch(start.points, "points")
+        )
+    }
+    network = KernelModel(KernelConfig(form="network")).double()
+    if (folder / "modes.pt").exists():
+        network.modes.load_state_dict(torch.load(folder / "modes.pt", weights_only=True)["branch"])
+        found["no power law: the decay by a perceptron"] = KernelPredictor(
+            _in_torch(network.modes, "modes"), exact.points
+        )
+    if (folder / "points.pt").exists():
+        state = torch.load(folder / "points.pt", weights_only=True)["branch"]
+        network.points.load_state_dict(state)
+        found["no power law: the score by a perceptron"] = KernelPredictor(
+            exact.modes, _in_torch(network.points, "points")
+        )
+    return found
+
+
+def _in_torch(branch: Any, name: Branch) -> Graph:
+    import torch  # noqa: PLC0415 - as above
 
     @torch.no_grad()
     def run(feed: Any) -> Array:
-        inputs = {name: torch.from_numpy(array) for name, array in feed.items()}
+        inputs = {key: torch.from_numpy(array) for key, array in feed.items()}
         return np.asarray(branch(**inputs).numpy())
 
-    return KernelPredictor(in_runs(run, "modes"), otherwise.points)
+    return in_runs(run, name)
 
 
-def without(kernel: Kernel, network: KernelPredictor | None) -> dict[str, Kernel]:
+def without(kernel: Kernel, others: dict[str, KernelPredictor]) -> dict[str, Kernel]:
     """The kernel model with one built-in part taken away at a time."""
     variants = {
         "complete": kernel,
         "no mirror images": replace(kernel, images=False),
+        "no softmax: one divisor for all places": replace(kernel, softmax=False),
+        "no eigenmodes: sines whatever the boundary": replace(kernel, eigenmodes=False),
         "no quadrature points: attention on the samples": replace(kernel, quadrature=False),
         "no exact projection: transform of the samples": replace(kernel, projection=False),
         "no point branch: modes at every time": replace(kernel, threshold=0.0),
         "no mode branch: points at every time": replace(kernel, threshold=math.inf),
     }
-    if network is not None:
-        variants["no power law: the decay by a perceptron"] = replace(kernel, predictor=network)
+    for name, predictor in others.items():
+        variants[name] = replace(kernel, predictor=predictor)
     return variants
 
 
@@ -193,7 +229,7 @@ def evaluate_families(
     samples: int,
     progress: Progress,
     *,
-    semigroup_of: dict[str, Kernel] | None = None,
+    semigroup_of: dict[str, Callable[[Setting], float]] | None = None,
     source: Callable[[str, int], Iterator[Setting]] = settings,
 ) -> dict[str, dict[str, Any]]:
     """{model: {family: row}}; every model sees the same samples."""
@@ -207,7 +243,7 @@ def evaluate_families(
             for name, model in predict.items():
                 parts[name].append(measure(setting.u0, exact, model(setting), setting.boundary))
                 if semigroup_of is not None and name in semigroup_of:
-                    steps[name].append(semigroup(semigroup_of[name], setting))
+                    steps[name].append(semigroup_of[name](setting))
             facts += [setting.facts()] * len(setting.u0)
             progress(1, len(FAMILIES) * math.ceil(samples / 10))
         for name in predict:

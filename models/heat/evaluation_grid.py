@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import torch
 
-from models.heat.boundary import Array, Boundary
-from models.heat.evaluation import Predict, Progress, Setting, evaluate_families
+from models.heat.boundary import Boundary
+from models.heat.evaluation import Kernel, Predict, Progress, Setting, evaluate_families, semigroup
 from models.heat.families import FAMILIES, PATHOLOGICAL, truth
-from models.heat.grid import GridModel
+from models.heat.grid_artifact import GridPredictor
 from models.heat.train_grid import ORDINARY, STRETCH, TAU, residual
 
 #: What the source article says of its own model, as quoted in the project's issue.
@@ -37,26 +38,37 @@ def grid_settings(family: str, samples: int, *, points: int = 33) -> Iterator[Se
         yield Setting(family, Boundary.DIRICHLET, tau, x, u0)
 
 
-def predictor(model: GridModel) -> Predict:
+def predictor(model: GridPredictor) -> Predict:
     """A grid model as a function of a setting."""
+    return lambda setting: model(setting.u0, np.full(len(setting.u0), setting.tau))
 
-    @torch.no_grad()
-    def predict(setting: Setting) -> Array:
-        tau = torch.full((len(setting.u0),), setting.tau)
-        return np.asarray(model(torch.from_numpy(setting.u0).float(), tau).double().numpy())
 
-    return predict
+def grid_semigroup(model: GridPredictor, setting: Setting) -> float:
+    """max |S(τ/2)S(τ/2)u₀ - S(τ)u₀| / max |u₀| of the worst sample, by the model alone."""
+    tau = np.full(len(setting.u0), setting.tau)
+    twice = model(model(setting.u0, tau / 2), tau / 2)
+    once = model(setting.u0, tau)
+    return float((np.abs(twice - once).max(axis=1) / np.abs(setting.u0).max(axis=1)).max())
 
 
 def compare(
-    models: dict[str, tuple[GridModel, dict[str, Any]]],
-    kernel: Predict,
+    models: dict[str, tuple[GridPredictor, dict[str, Any]]],
+    kernel: Kernel,
     samples: int,
     progress: Progress,
 ) -> dict[str, Any]:
     """Rows by model and family, and our figures beside the article's claims."""
     predict = {name: predictor(model) for name, (model, _) in models.items()}
-    rows = evaluate_families({**predict, "kernel": kernel}, samples, progress, source=grid_settings)
+    rows = evaluate_families(
+        {**predict, "kernel": kernel},
+        samples,
+        progress,
+        source=grid_settings,
+        semigroup_of={
+            **{name: partial(grid_semigroup, model) for name, (model, _) in models.items()},
+            "kernel": partial(semigroup, kernel),
+        },
+    )
     figures = {name: _figures(model, rows[name]) for name, (model, _) in models.items()}
     return {
         "training": {
@@ -70,13 +82,13 @@ def compare(
         "better_than_plain": {
             size: 1
             - figures[f"article-{size}"]["mean_squared"] / figures[f"plain-{size}"]["mean_squared"]
-            for size in ("0.1M", "1M")
+            for size in ("0.1M", "1M", "5M")
             if f"article-{size}" in figures and f"plain-{size}" in figures
         },
     }
 
 
-def _figures(model: GridModel, rows: dict[str, Any]) -> dict[str, float]:
+def _figures(model: GridPredictor, rows: dict[str, Any]) -> dict[str, float]:
     """The article's kinds of figure: nine ordinary samples to one pathological."""
 
     def mean(families: tuple[str, ...]) -> float:
@@ -90,8 +102,7 @@ def _figures(model: GridModel, rows: dict[str, Any]) -> dict[str, float]:
     }
 
 
-@torch.no_grad()
-def _residual(model: GridModel) -> float:
+def _residual(model: GridPredictor) -> float:
     """Mean square of τ u_τ - τ u_xx over ordinary samples, less what the differences cost.
 
     The exact solution has a residual of its own on a coarse grid; what is reported is
@@ -101,10 +112,10 @@ def _residual(model: GridModel) -> float:
     for family in ORDINARY:
         for setting in grid_settings(family, 100):
             tau = np.full(len(setting.u0), setting.tau)
-            u0 = torch.from_numpy(setting.u0).float()
             early, late = (
-                model(u0, torch.from_numpy(times).float())
-                - torch.from_numpy(truth(setting.u0, Boundary.DIRICHLET, times)).float()
+                torch.from_numpy(
+                    model(setting.u0, times) - truth(setting.u0, Boundary.DIRICHLET, times)
+                ).float()
                 for times in (tau, STRETCH * tau)
             )
             values.append(float(residual(early, late, torch.from_numpy(tau).float())))
