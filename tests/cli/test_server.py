@@ -129,7 +129,7 @@ def test_nobody_there_exits_with_3() -> None:
         (["differentiate", "x", "--plot", "x.jpeg"], "png"),
         (["differentiate", "x", "--plot", "none/x.png"], "no folder"),
         (["differentiate", "x", "--range", "3", "1"], "--range"),
-        (["differentiate", "x", "--order", "11"], "11"),
+        (["differentiate", "x", "--order", "11"], "--order"),
         (["heat", "x", "--alpha", "-1"], "alpha"),
         (["heat", "x", "--samples", "x.csv"], "not both"),
         (["heat", "--samples", "none.csv"], "none.csv"),

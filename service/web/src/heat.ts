@@ -128,7 +128,7 @@ export function heatTab(panel: HTMLElement): Tab {
       const here = `#heat?${parameters()}`;
       window.history.replaceState(null, "", here);
       if (found.status !== "solved" || !found.verification) {
-        replace(results, h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Answer"), badge("unsolved")), h("p", { class: "mistake" }, found.reason ?? "")));
+        replace(results, h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Answer"), badge("unsolved")), h("p", { class: "mistake" }, `Nothing that could be verified was found: ${found.reason ?? ""}.`)));
         return;
       }
       const place = show(found, asked, location.href.split("#")[0] + here);
