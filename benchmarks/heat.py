@@ -1,6 +1,6 @@
 """The kernel model against SciPy's sine transform and Crank–Nicolson, in one run.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.heat
+    OMP_NUM_THREADS=1 python -m benchmarks.heat            # writes models/heat/speed.md as well
 
 256 initial conditions on 128 intervals (a size that suits the transform), Dirichlet.
 All answer the same question, the heat flow of the straight lines between the samples;
@@ -12,8 +12,11 @@ is refined until it is as accurate as its row says, or gives up.
 from __future__ import annotations
 
 import math
+import os
+import platform
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +25,16 @@ from rich.table import Table
 from scipy.fft import dst, idst
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
+import models
 from models.heat.boundary import Array, Boundary
 from models.heat.families import FAMILIES, truth
+from models.heat.report import as_markdown
 from service.heat.sessions import HeatModel
 from service.settings import Settings
 
 BATCH, POINTS = 256, 129
 REPEATS = 100
+PAGE = Path(models.__file__).parent / "heat" / "speed.md"
 #: Crank–Nicolson: refinements of space tried, and most seconds for one batch.
 REFINEMENTS = (1, 2, 4, 8, 16, 32)
 PATIENCE_S = 20.0
@@ -130,7 +136,7 @@ def main() -> None:
     """Print one table."""
     u0 = initial_conditions()
     root = Settings().artifacts
-    models = {
+    precisions = {
         "float64": HeatModel(root, device="cpu", threads=1),
         "float32": HeatModel(root, device="cpu", threads=1, precision="float32"),
     }
@@ -141,7 +147,7 @@ def main() -> None:
         exact = truth(u0, Boundary.DIRICHLET, np.full(BATCH, tau))
         transform = clock(by_transform, u0, tau)
         rows = [("SciPy DST", transform, worst(by_transform(u0, tau), exact, u0))]
-        for name, model in models.items():
+        for name, model in precisions.items():
             seconds = clock(by_model, model, u0, tau)
             rows.append(
                 (f"kernel model, {name}", seconds, worst(by_model(model, u0, tau), exact, u0))
@@ -158,7 +164,12 @@ def main() -> None:
                 f"{error:.1e}",
             )
         table.add_section()
+    table.caption = f"{platform.machine()}, one thread, load {os.getloadavg()[0]:.1f} at the end"
     Console(width=120).print(table)
+    PAGE.write_text(
+        "# Speed of the kernel model\n\nWritten by `python -m benchmarks.heat`, which says what is "
+        "measured.\n\n" + as_markdown(table)
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from models.heat.metrics import BANDS
 
 def tables(found: dict[str, Any]) -> list[Table]:
     """One table a model with a row a family, the ablation, and the comparison."""
-    shown = [families(f"kernel, {precision}", rows) for precision, rows in found["kernel"].items()]
+    kernel = found.get("kernel", {})
+    shown = [families(f"kernel, {precision}", rows) for precision, rows in kernel.items()]
     if "ablation" in found:
         shown.append(ablation(found["ablation"]))
     if "comparison" in found:
@@ -32,14 +33,21 @@ def markdown(found: dict[str, Any]) -> str:
         "Written by `calcert evaluate heat`; `models/heat/README.md` explains the columns.\n",
         f"Learned: {learned}.\n",
     ]
-    for table in tables(found):
-        heads = [str(column.header) for column in table.columns]
-        rules = ["---:" if column.justify == "right" else "---" for column in table.columns]
-        cells = zip(*(map(str, column.cells) for column in table.columns), strict=True)
-        parts.append(f"## {table.title}\n")
-        parts += [f"| {' | '.join(line)} |" for line in (heads, rules, *cells)]
-        parts.append(f"\n{table.caption}\n" if table.caption else "")
-    return "\n".join(parts)
+    return "\n".join([*parts, *map(as_markdown, tables(found))])
+
+
+def as_markdown(table: Table) -> str:
+    """One table under its title."""
+    heads = [str(column.header) for column in table.columns]
+    rules = ["---:" if column.justify == "right" else "---" for column in table.columns]
+    cells = zip(*(map(str, column.cells) for column in table.columns), strict=True)
+    return "\n".join(
+        [
+            f"## {table.title}\n",
+            *(f"| {' | '.join(line)} |" for line in (heads, rules, *cells)),
+            f"\n{table.caption}\n" if table.caption else "",
+        ]
+    )
 
 
 def families(title: str, rows: dict[str, Any]) -> Table:
