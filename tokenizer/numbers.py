@@ -16,11 +16,18 @@ _LITERAL: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?\Z")
 def number(text: str, position: int, limits: Limits) -> Tree:
     """The Tree of a literal: ``12`` is an integer, ``0.50`` and ``5e-1`` are 1/2.
 
-    Raises :class:`ParseError` when written out it has over ``limits.digits`` digits.
+    Raises :class:`ParseError` when written out it has over ``limits.digits`` digits, and
+    for a point without any, which ``\\sqrt5.`` leaves behind.
     """
     match = _LITERAL.match(text)
     assert match is not None
     whole, decimals, exponent = match[1], match[2] or "", match[3] or "0"
+    if not whole and not decimals:
+        raise ParseError(
+            "a point without digits is not a number",
+            position=position,
+            hint="write \\sqrt{5.} where the point belongs to the number",
+        )
     if len(exponent) > 6:
         raise _too_long(position, limits)
     shift = int(exponent)

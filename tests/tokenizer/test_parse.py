@@ -336,3 +336,11 @@ def test_trees_travel_between_processes() -> None:
     tree = parse("sin(exp(x**2)) + theta")
     copy = pickle.loads(pickle.dumps(tree))
     assert (copy, hash(copy)) == (tree, hash(tree))
+
+
+@pytest.mark.parametrize("source", [r"j\sqrt5.", r"\sqrt\sqrt5.", r"\frac12."])
+def test_a_point_without_digits_is_refused(source: str) -> None:
+    """What a command leaves of a number is read as a number, or refused with its place."""
+    with pytest.raises(ParseError) as refused:
+        parse(source)
+    assert refused.value.position == len(source) - 1
