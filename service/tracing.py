@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, with the extra `tracing`; where to is OTEL_EXPORTER_OTLP_ENDPOINT's matter."""
+"""OpenTelemetry traces, with the extra `tracing`; OTEL_EXPORTER_OTLP_ENDPOINT says where to."""
 
 from __future__ import annotations
 
