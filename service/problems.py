@@ -9,6 +9,7 @@ adds ``code``, ``position``, ``caret`` and ``hint``; an invalid request adds
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -97,8 +98,14 @@ class Problem(Exception):
     @classmethod
     def from_faults(cls, faults: Sequence[Mapping[str, Any]]) -> Problem:
         """A 422 with one entry a field; ``faults`` are those of a pydantic error."""
+        messages: dict[str, list[str]] = {}
+        for fault in faults[:20]:
+            said = messages.setdefault(_field(fault["loc"]), [])
+            # a field that may be one of several things says what is wrong with it as each
+            if _message(fault) not in said:
+                said.append(_message(fault))
         errors = [
-            {"field": _field(fault["loc"]), "message": _message(fault)} for fault in faults[:20]
+            {"field": field, "message": ", or ".join(said)} for field, said in messages.items()
         ]
         detail = "; ".join(f"{entry['field']}: {entry['message']}" for entry in errors[:3])
         return cls("invalid-request", detail, errors=errors)
@@ -240,8 +247,13 @@ def _from_validation(request: Request, error: RequestValidationError) -> Problem
     return Problem.from_faults(faults)
 
 
+#: What pydantic puts after a field for each type that the field may have.
+_ALTERNATIVE: Final = re.compile(r"(float|int|str|bool|.*[\[\]-].*|[A-Z]\w*)\Z", re.DOTALL)
+
+
 def _field(location: tuple[str | int, ...]) -> str:
-    names = [str(part)[:64] for part in location if part != "body"]
+    named = [part for part in location if part != "body" and not _ALTERNATIVE.match(str(part))]
+    names = [str(part)[:64] for part in named]
     return ".".join(names) or "body"
 
 

@@ -103,7 +103,7 @@ class _Source:
         self._tree = tree
         self._question = question
         self.x = question.place
-        self.rate = question.alpha / question.length**2
+        self.rate = question.alpha / question.length / question.length
         parts = separate(tree)
         self._parts = None
         if parts is not None:

@@ -84,7 +84,7 @@ class Question:
     @property
     def tau(self) -> Array:
         """αt/L², dimensionless time, (M,)."""
-        return np.asarray(self.alpha * self.times / self.length**2)
+        return np.asarray(self.alpha * self.times / self.length / self.length)
 
     @property
     def place(self) -> Array:
@@ -116,7 +116,7 @@ def understand(request: HeatRequest) -> Question:
     source = _expression("source_term", request.source_term, syntax, ("x", "t"))
     conditions = _conditions(request.boundary, syntax)
     with np.errstate(over="ignore"):
-        if not np.isfinite(alpha * times / length**2).all():
+        if not np.isfinite(alpha * times / length / length).all():
             raise FieldError("times", "alpha*t/length^2 is too large for a number")
     return Question(
         initial,

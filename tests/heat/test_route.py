@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import time
 from typing import Any
 from xml.etree import ElementTree
@@ -79,6 +80,7 @@ def test_spellings_share_an_answer(post: Post) -> None:
         ("times", {"times": []}),
         ("times", {"times": "oo"}),
         ("length", {"length": 0}),
+        ("times", {"times": [True]}),
         ("points", {"points": 1}),
         ("points", {"points": LIMITS["heat_points"] + 1}),
         ("points", {"points": LIMITS["heat_points"], "times": [0.1] * 100}),
@@ -98,11 +100,15 @@ def test_spellings_share_an_answer(post: Post) -> None:
         ("initial_condition", {"initial_condition": "DiracDelta(x - 1/2)**2"}),
         ("initial_condition", {"initial_condition": "floor(100000*x)"}),
         ("initial_condition", {"initial_condition": [1.0]}),
+        ("initial_condition", {"initial_condition": [0] * (LIMITS["heat_samples"] + 1)}),
+        ("initial_condition", {"initial_condition": ["0", "1"]}),
         ("initial_condition.x", {"initial_condition": {"x": [0, 0, 1], "u": [1, 2, 3]}}),
         ("initial_condition.x", {"initial_condition": {"x": [0, 0.7, 0.6], "u": [1, 2, 3]}}),
         ("initial_condition.u", {"initial_condition": {"x": [0, 1], "u": [1, 2, 3]}}),
         ("source_term", {"source_term": "1/x"}),
         ("source_term", {"source_term": "u"}),
+        ("source_term", {"source_term": "DiracDelta(t - 1/20)"}),
+        ("times", {"length": 1e-200}),
         ("boundary.left", {"boundary": {"kind": "dirichlet", "left": "x"}}),
         ("boundary.left", {"boundary": {"kind": "periodic", "left": 1}}),
         ("boundary.right", {"boundary": {"kind": "mixed", "right": 3}}),
@@ -117,6 +123,14 @@ def test_refusals_name_the_field(field: str, body: dict[str, Any], post: Post) -
     assert answer.status_code == 422
     named = answer.json()["errors"][0]["field"]
     assert named == field or named.startswith(f"{field}.")
+    assert all(re.fullmatch(r"[a-z_.0-9]+", entry["field"]) for entry in answer.json()["errors"])
+
+
+def test_an_interval_so_long_that_nothing_flows_keeps_its_values(post: Post) -> None:
+    """A length whose square is no number is no fault."""
+    answer = post(initial_condition="1", length=1e200, times=[1], boundary={"kind": "neumann"})
+    assert answer.status_code == 200
+    assert answer.json()["u"][0] == pytest.approx([1.0] * 129, rel=1e-15)
 
 
 def test_nan_and_infinity_in_json_are_refused(heat_url: str) -> None:
