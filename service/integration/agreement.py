@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 from flint import acb, arb, ctx
 
+from service.integration import probes
 from service.integration.domain import (
     GRID,
     FloatArray,
@@ -35,11 +36,13 @@ class Agreement:
 
     ``agrees``: to :data:`DIGITS` digits at :data:`POINTS` points, some of them in each
     of the longest stretches where f is real. ``unreal``: f has values, and none that was
-    found is real. ``real``: F is real wherever f was found real.
+    found is real. ``real``: F is real wherever f was found real. ``positive``: parameters
+    for which they agree only while all of them are positive.
     """
 
     status: Literal["agrees", "differs", "unreal", "unknown"]
     real: bool
+    positive: tuple[str, ...] = ()
 
 
 def compare(
@@ -67,20 +70,67 @@ def compare(
                 unreal = True
                 continue
             for point in points:
-                match _same(integrand, antiderivative, variable, parameters, complex(point)):
+                at = {**parameters, variable: float(point)}
+                match _same(integrand, antiderivative, variable, at, over_reals=over_reals):
                     case True:
                         agreed += 1
                     case False:
                         return Agreement("differs", real)
             if agreed >= POINTS and (not names or attempt >= 1):
-                return Agreement("agrees", real)
+                if not names or attempt >= 2:
+                    return Agreement("agrees", real)
+                return _of_any_sign(integrand, antiderivative, variable, names, real, over_reals)
     except (CannotEvaluate, OverflowError):
         return Agreement("unknown", real)
     return Agreement("unreal" if unreal and not agreed else "unknown", real)
 
 
+#: How far from the usual size parameters are tried, too.
+_SCALES: Final = (1.0, 13.0)
+
+
+def _of_any_sign(
+    integrand: Tree,
+    antiderivative: Tree,
+    variable: str,
+    names: list[str],
+    real: bool,
+    over_reals: bool,
+) -> Agreement:
+    """What becomes of an agreement for positive parameters where they are not, or are larger."""
+    rng = np.random.default_rng(_SEED + 1)
+
+    def differs(negative: tuple[str, ...], scale: float) -> bool:
+        values = {
+            name: value * scale * (-1 if name in negative else 1)
+            for name, value in parameter_values(names, rng).items()
+        }
+        points, _ = _points(integrand, antiderivative, variable, values, over_reals=over_reals)
+        return points is not None and any(
+            _same(
+                integrand,
+                antiderivative,
+                variable,
+                {**values, variable: float(point)},
+                over_reals=over_reals,
+            )
+            is False
+            for point in points
+        )
+
+    if differs((), _SCALES[1]):
+        return Agreement("differs", real)
+    needed = tuple(name for name in names if any(differs((name,), s) for s in _SCALES))
+    rest = tuple(name for name in names if name not in needed)
+    if len(rest) > 1 and differs(rest, 1.0):
+        needed = tuple(names)
+    return Agreement("agrees", real, needed)
+
+
 #: Most points that are added because floating point has doubts there.
 _DOUBTS: Final = 4
+#: As many off the grid.
+_PROBES: Final = 16
 
 
 def _points(
@@ -118,9 +168,36 @@ def _points(
             chosen += [float(v) for v in grid[places]]
         worst = np.argsort(np.nan_to_num(doubt, posinf=0.0))[-_DOUBTS:]
         chosen += [float(grid[i]) for i in worst if doubt[i] > 1e-6]
+        chosen += _probes(integrand, antiderivative, variable, parameters, over_reals)
         return np.unique(np.array(chosen)), not (over_reals and bool(np.any(shown & is_complex)))
     values = np.isfinite(on_axis(integrand, variable, GRID, parameters))
     return (None if values.any() else np.array([])), True
+
+
+def _probes(
+    integrand: Tree,
+    antiderivative: Tree,
+    variable: str,
+    parameters: dict[str, float],
+    over_reals: bool,
+) -> list[float]:
+    """Points off the grid where f counts and a difference may hide."""
+    beside = np.array(probes.near(integrand, variable), dtype=float)
+    away = probes.far((integrand, antiderivative), variable, parameters)
+    places = np.concatenate([beside, away])
+    if not places.size:
+        return []
+    evaluator = Evaluator(
+        FloatField(), {**parameters, variable: places.astype(np.complex128)}, variable
+    )
+    with np.errstate(all="ignore"):
+        f, slope = (
+            np.broadcast_to(np.asarray(part, dtype=complex), places.shape)
+            for part in (evaluator.dual(integrand)[0], evaluator.dual(antiderivative)[1])
+        )
+        counts = is_real(f) if over_reals else np.isfinite(f)
+        same = np.abs(slope - f) <= 1e-9 * np.abs(f)
+    return [float(x) for x in places[counts & ~same]][:_PROBES]
 
 
 def unreal(integrand: Tree, variable: str) -> bool:
@@ -165,16 +242,21 @@ def _same(
     integrand: Tree,
     antiderivative: Tree,
     variable: str,
-    parameters: dict[str, float],
-    point: complex,
+    at: Mapping[str, float],
+    *,
+    over_reals: bool,
 ) -> bool | None:
-    """F'(point) = f(point) to :data:`DIGITS` digits; None when that cannot be told."""
+    """F' = f to :data:`DIGITS` digits; None when that cannot be told.
+
+    ``at`` has a value for every symbol. Nothing is told where f only looked real
+    because its imaginary part was too small for floating point.
+    """
     saved = ctx.prec
     try:
         for bits in _BITS:
             ctx.prec = bits
-            values = {name: acb(value) for name, value in parameters.items()}
-            evaluator = Evaluator(BallField(), {**values, variable: acb(point)}, variable)
+            values = {name: acb(value) for name, value in at.items()}
+            evaluator = Evaluator(BallField(), values, variable)
             try:
                 f = evaluator.dual(integrand)[0]
                 slope = evaluator.dual(antiderivative)[1]
@@ -183,6 +265,8 @@ def _same(
             difference = acb(slope) - acb(f)
             if not difference.is_finite():
                 continue
+            if over_reals and not acb(f).imag.contains(0):
+                return None
             if not difference.contains(0):
                 return False
             # where f is exactly zero, its derivative must vanish to as many digits

@@ -85,7 +85,7 @@ def present(
                 tree=tree,
                 status="proved" if verdict.status == "proved" else "numeric",
                 method=verdict.method,
-                assumptions=(*(c.text for c in needed), *verdict.assumptions),
+                assumptions=tuple(dict.fromkeys((*(c.text for c in needed), *verdict.assumptions))),
                 functions=named_functions(tree),
                 elapsed_ms=1000 * (time.monotonic() - started),
                 failing=_failing(needed),

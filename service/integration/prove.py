@@ -53,7 +53,9 @@ def prove_antiderivative(
         # kernels take the arguments of Abs and sign for real ones, which numbers must confirm
         return Verdict("undecided", "not enough points to compare at", ())
     real = agreement.real or not over_reals
-    notes = () if real else ("complex-valued on a part of the real domain",)
+    notes = tuple(f"{name} > 0" for name in agreement.positive)
+    if not real:
+        notes += ("complex-valued on a part of the real domain",)
     try:
         f, big = to_sympy(integrand), to_sympy(antiderivative)
     except (ConversionError, RecursionError):

@@ -127,7 +127,10 @@ def zeros(guard: Tree, variable: str, lower: float, upper: float) -> list[float]
         scale = np.nanmedian(np.where(np.isfinite(size), size, np.nan)) or 1.0
         changes = np.flatnonzero(np.sign(real[1:]) * np.sign(real[:-1]) < 0)
         for i in changes:
-            root = brentq(value, points[i], points[i + 1], xtol=1e-15, rtol=1e-14)
+            try:
+                root = brentq(value, points[i], points[i + 1], xtol=1e-15, rtol=1e-14)
+            except ValueError:  # it has no value somewhere between
+                continue
             if abs(value(root)) < 1e-6 * max(scale, 1e-12) + 1e-9:
                 found.append(float(root))
         inner = np.flatnonzero((size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])) + 1
@@ -250,7 +253,7 @@ def extrema(tree: Tree, variable: str, lower: float, upper: float) -> list[float
     found: dict[float, None] = {}
     x = sympy.Symbol(variable, real=True)
     for node in dict.fromkeys(tree.preorder()):
-        if node.head not in _CONCENTRATED or not node.contains(variable):
+        if node.head not in CONCENTRATED or not node.contains(variable):
             continue
         u = node.args[1] if node.head == "pow" else node.args[0]
         if not u.contains(variable):
@@ -273,7 +276,8 @@ def extrema(tree: Tree, variable: str, lower: float, upper: float) -> list[float
     return inside[:MAX_EXTREMA]
 
 
-_CONCENTRATED: Final = (
+#: Heads of exponential and bell-shaped functions.
+CONCENTRATED: Final = (
     "exp", "pow", "sinh", "cosh", "tanh", "sech", "csch", "coth", "erf", "erfc", "gamma",
 )  # fmt: skip
 

@@ -206,3 +206,47 @@ def test_the_border_of_convergence(integrand: str, lower: str, upper: str, diver
     assert seen is not None
     assert not seen.unsettled
     assert bool(seen.divergent) is diverges
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative"),
+    [
+        ("abs(x + 3000)", "x^2/2 + 3000*x"),
+        ("abs(x - 10^20)", "10^20*x - x^2/2"),
+        ("max(x, 10^9)", "10^9*x"),
+        ("log((x - 2000)^2)", "2*(x - 2000)*log(2000 - x) - 2*x"),
+        ("sqrt(cos(x/1000)^2)", "1000*sin(x/1000)"),
+        ("heaviside(x - 1/2)*heaviside(1/2 + 10^(-6) - x) + 1", "x"),
+        ("exp(-10^8*(x - 1/3)^2) + x", "x^2/2"),
+    ],
+)
+def test_a_difference_off_the_grid_is_found(integrand: str, antiderivative: str) -> None:
+    """Beyond the last change of a sign, between two close ones, and under a peak."""
+    verdict = prove_antiderivative(parse(integrand), "x", parse(antiderivative), LIMIT)
+    assert verdict.status == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative", "assumptions"),
+    [
+        ("1/sqrt(a^2 - x^2)", "asin(x/a)", ("a > 0",)),
+        ("log(a*x)", "x*log(a) + x*log(x) - x", ("a > 0",)),
+        ("abs(a)*x", "a*x^2/2", ("a > 0",)),
+        ("abs(a)*x", "abs(a)*x^2/2", ()),
+        ("1/(x^2 + a^2)", "atan(x/a)/a", ()),
+        ("b*exp(a*x)", "b*exp(a*x)/a", ()),
+    ],
+)
+def test_a_sign_that_is_needed_is_told(
+    integrand: str, antiderivative: str, assumptions: tuple[str, ...]
+) -> None:
+    """What holds only for positive parameters says so."""
+    verdict = prove_antiderivative(parse(integrand), "x", parse(antiderivative), LIMIT)
+    assert verdict.holds
+    assert verdict.assumptions == assumptions
+
+
+def test_a_function_with_gaps_is_no_error() -> None:
+    """Where a search for zeros meets values that do not exist it goes on."""
+    integrand = parse("gamma(x + 1)/gamma(x)", variables=("x",))
+    assert not prove_antiderivative(integrand, "x", parse("x^3"), LIMIT).holds
