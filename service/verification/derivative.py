@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
 from service.verification.screening import complex_values, sample
 from service.verification.timing import OutOfTime, time_limit
+from tokenizer.render import to_text
 from tokenizer.tree import Tree, integer
 
 #: Time for making an answer shorter, in seconds.
@@ -141,7 +142,7 @@ class _Check:
         witness = slope_counterexample(given, candidate, self.symbol, real_only=by_rules)
         if witness is not None:
             return Verdict("refuted", "numeric differentiation", witness=witness)
-        return verdict
+        return _with_real_arguments(verdict, given, candidate, self.symbol)
 
 
 def differentiate_symbolically(
@@ -163,6 +164,7 @@ def differentiate_symbolically(
                 return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
             for _ in range(order):
                 given, result = result, derivative(result, symbol)
+                verdict = _with_real_arguments(verdict, given, result, symbol)
                 witness = slope_counterexample(given, result, symbol)
                 if witness is not None:
                     verdict = Verdict("refuted", "numeric differentiation", witness=witness)
@@ -172,6 +174,44 @@ def differentiate_symbolically(
         return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
     answer = tidy(result, deadline_s=_tidying_time(deadline))
     return DerivativeOutcome(answer, None, verdict, time.monotonic() - start)
+
+
+#: Step and tolerance of the differences that tell a wrong sign.
+_STEP: Final = 1e-4
+_WRONG: Final = 1e-3
+
+
+def _with_real_arguments(
+    verdict: Verdict, given: sympy.Expr, slope: sympy.Expr, variable: sympy.Symbol
+) -> Verdict:
+    """``verdict``, on condition that the arguments of Abs and sign are real where it fails else.
+
+    |u|' = sign(u) u' is a rule for real u; |sqrt(x)| has real values for x < 0, too.
+    """
+    ordered = {
+        node.args[0] for node in given.atoms(sympy.Abs, sympy.sign) if node.args[0].has(variable)
+    }
+    ordered = {u for u in ordered if u.is_extended_real is not True}
+    if not verdict.holds or not ordered:
+        return verdict
+    symbols = sorted(given.free_symbols | slope.free_symbols, key=lambda s: str(s.name))
+    at = sample(tuple(s.name for s in symbols)).columns(symbols)
+    step = _STEP * np.maximum(np.abs(at[variable]), 1.0)
+    with np.errstate(all="ignore"):
+        beside = [
+            complex_values(given, {**at, variable: at[variable] + k * step}) for k in (-1, 0, 1)
+        ]
+        numeric = (beside[2] - beside[0]) / (2 * step)
+        claimed = complex_values(slope, at)
+        real = np.logical_and.reduce([np.isfinite(v) & (v.imag == 0) for v in beside])
+        off = real & ~(np.abs(claimed - numeric) <= _WRONG * (np.abs(numeric) + 1e-6))
+        needed = [
+            u
+            for u in sorted(ordered, key=str)
+            if np.any(off & (np.abs(complex_values(u, at).imag) > 0))
+        ]
+    notes = tuple(f"{to_text(from_sympy(u))} is real" for u in needed)
+    return replace(verdict, assumptions=tuple(dict.fromkeys((*verdict.assumptions, *notes))))
 
 
 _UNDEFINED: Final = Verdict("refuted", "the expression has no finite value anywhere")

@@ -203,3 +203,22 @@ def test_sums_are_gathered(source: str, expected: str) -> None:
     gathered = gather(given)
     assert prove_equal(given, gathered, deadline_s=10).status == "proved"
     assert from_sympy(gathered).size <= parse(expected).size
+
+
+@pytest.mark.parametrize(
+    ("expression", "slope", "assumptions"),
+    [
+        ("abs(sqrt(x))", "sign(sqrt(x))/(2*sqrt(x))", ("sqrt(x) is real",)),
+        ("abs(log(x))", "sign(log(x))/x", ("log(x) is real",)),
+        ("abs(x + I)", "x/sqrt(x^2 + 1)", ()),
+        ("abs(sin(x))", "cos(x)*sign(sin(x))", ()),
+    ],
+)
+def test_the_modulus_of_complex_values_is_another_function(
+    expression: str, slope: str, assumptions: tuple[str, ...]
+) -> None:
+    """Where the rule for Abs fails, for its argument is not real, the answer says so."""
+    trees = [parse(text, variables=("x",)) for text in (expression, slope)]
+    outcome = check_derivative(trees[0], "x", trees[1:], 10)
+    assert outcome.verdict.status == "proved"
+    assert outcome.verdict.assumptions == assumptions
