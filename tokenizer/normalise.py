@@ -7,6 +7,7 @@ nor the order in which SymPy prints an answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,6 +42,11 @@ def rename(tree: Tree, names: Mapping[str, str]) -> Tree:
             symbol(names.get(str(leaf.value), str(leaf.value))) if leaf.head == "symbol" else leaf
         )
     )
+
+
+def rename_text(text: str, names: Mapping[str, str]) -> str:
+    """``text`` about a Tree in standard names, such as a condition, in the names of ``names``."""
+    return re.sub(r"\b(x|p\d+)\b", lambda match: names.get(match[0], match[0]), text)
 
 
 def normalise(tree: Tree, variable: str) -> Normalised:

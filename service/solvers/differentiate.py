@@ -34,7 +34,7 @@ from service.verification.derivative import (
     differentiate_symbolically,
 )
 from tokenizer.codec import Malformed, decode
-from tokenizer.normalise import VARIABLE, normalise
+from tokenizer.normalise import VARIABLE, Normalised, normalise, rename_text
 from tokenizer.tree import Tree
 
 TASK: Final = "differentiate"
@@ -99,7 +99,7 @@ async def differentiate(request: DifferentiateRequest, resources: Resources) -> 
             timing_ms=timing(watch),
         )
     count(TASK, resources, watch, "solved", answer)
-    return _solved(echo, answer, normalised.restore(answer.tree), cached, watch)
+    return _solved(echo, answer, normalised, cached, watch)
 
 
 def understand(request: DifferentiateRequest) -> Question:
@@ -208,12 +208,15 @@ def _chain(outcomes: list[DerivativeOutcome]) -> Verification:
     )
 
 
-def _solved(echo: Understood, answer: Answer, tree: Tree, cached: bool, watch: Stopwatch) -> Solved:
+def _solved(
+    echo: Understood, answer: Answer, normalised: Normalised, cached: bool, watch: Stopwatch
+) -> Solved:
+    assumed = [rename_text(text, normalised.names) for text in answer.verification.assumptions]
     return Solved(
         input=echo,
-        answer=formula(tree),
+        answer=formula(normalised.restore(answer.tree)),
         source=answer.source,
-        verification=answer.verification,
+        verification=answer.verification.model_copy(update={"assumptions": assumed}),
         model=answer.model,
         cached=cached,
         timing_ms=timing(watch),

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -39,7 +37,7 @@ from service.solvers.question import choose_variable, formula, read
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
 from tokenizer.errors import ParseError
-from tokenizer.normalise import VARIABLE, Normalised, normalise, rename
+from tokenizer.normalise import VARIABLE, Normalised, normalise, rename, rename_text
 from tokenizer.parse import parse
 from tokenizer.tree import Tree, call, constant, symbol
 
@@ -565,11 +563,6 @@ def _number(value: str | None) -> float | str | None:
     return number if abs(number) < float("inf") else value
 
 
-def _restored(text: str, names: Mapping[str, str]) -> str:
-    """Text about the normalised question in the caller's names."""
-    return re.sub(r"\b(x|p\d+)\b", lambda match: names.get(match[0], match[0]), text)
-
-
 def _solved(
     echo: UnderstoodIntegral,
     found: Found,
@@ -585,8 +578,8 @@ def _solved(
         return None if tree is None else formula(rename(tree, names))
 
     verification = Verification(**found.verification)
-    verification.assumptions = [_restored(a, names) for a in verification.assumptions]
-    verification.method = _restored(verification.method, names)
+    verification.assumptions = [rename_text(a, names) for a in verification.assumptions]
+    verification.method = rename_text(verification.method, names)
     return IntegralSolved(
         input=echo,
         answer=shown(found.tree),
@@ -596,7 +589,7 @@ def _solved(
         principal_value=shown(found.principal_value),
         assumptions=verification.assumptions,
         cases=[
-            Case(condition=_restored(condition, names), answer=shown(tree), note=note)
+            Case(condition=rename_text(condition, names), answer=shown(tree), note=note)
             for condition, tree, note in found.cases
         ],
         functions=found.functions,

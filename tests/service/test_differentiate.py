@@ -272,3 +272,9 @@ def test_the_shipped_model_answers_alone(client: httpx.Client, expression: str) 
         renamed["answer"]["text"].replace("exp", "E").replace("w", "x").replace("E", "exp")
         == found["answer"]["text"]
     )
+
+
+def test_an_assumption_is_told_in_the_names_of_the_question(client: httpx.Client) -> None:
+    """The standard names of the normalised question stay inside."""
+    found = ask(client, "abs(sqrt(b*t))", variable="t", engine="sympy")
+    assert found["verification"]["assumptions"] == ["sqrt(b*t) is real"]
