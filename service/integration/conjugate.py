@@ -34,10 +34,12 @@ class Conjugates:
         return self.first, self.second, call("mul", self.first, self.second)
 
     @property
-    def radicands(self) -> list[sympy.Expr]:
-        """What stands under the roots: one polynomial or two."""
-        sides = zip((self.first, self.second), self.squares, strict=True)
-        return [square for side, square in sides if _has_root(side)]
+    def radicands(self) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
+        """What stands under the roots of A and of B; nothing for a polynomial.
+
+        Roots of a product stay apart: sqrt(x)*sqrt(1 + x) is not sqrt(x + x**2) for x < -1.
+        """
+        return _radicands(self.first), _radicands(self.second)
 
     def degree(self, variable: str) -> int:
         """The larger degree of A**2 and B**2."""
@@ -59,15 +61,19 @@ def conjugates(tree: Tree, variable: str) -> Conjugates | None:
     if not all(square.is_polynomial(x) for square in squares):
         return None
     found = Conjugates(first, second, (squares[0], squares[1]))
-    degrees = [sympy.degree(radicand, x) for radicand in found.radicands]
-    if degrees in ([], [0], [1]) or found.norm == S.Zero:
+    roots = [radicand for side in found.radicands for radicand in side]
+    degree = sum(sympy.degree(radicand, x) for radicand in roots)
+    if degree < 1 or (degree == 1 and len(roots) == 1) or found.norm == S.Zero:
         return None
     return found
 
 
-def _has_root(tree: Tree) -> bool:
-    return any(
-        (node.head == "sqrt" and node.symbols())
-        or (node.head == "pow" and node.args[1].head == "div" and node.args[0].symbols())
-        for node in tree.preorder()
-    )
+def _radicands(tree: Tree) -> list[sympy.Expr]:
+    """The radicands of the square roots among the factors of ``tree``."""
+    if tree.head == "mul":
+        return [radicand for arg in tree.args for radicand in _radicands(arg)]
+    if tree.head == "div":
+        return _radicands(tree.args[0])
+    if tree.head == "sqrt" or (tree.head == "pow" and tree.args[1].head == "div"):
+        return [to_sympy(tree.args[0])] if tree.args[0].symbols() else []
+    return []

@@ -118,14 +118,15 @@ def _log_slot(argument: Tree, x: sympy.Symbol) -> Iterator[sympy.Expr]:
 
 def _conjugate_slot(pair: Conjugates, x: sympy.Symbol) -> Iterator[sympy.Expr]:
     """The logarithm slots of D, A/D, B/D and A*B/D, and the primitive of dx/(A*B)."""
-    roots = [(radicand, 2) for radicand in pair.radicands]
+    sides = [[(radicand, 2) for radicand in side] for side in pair.radicands if side]
+    every = [root for side in sides for root in side]
     if pair.norm.has(x):
         yield from _polynomial_slot(pair.norm, x)
-        for radicals in (roots, *([root] for root in roots if len(roots) > 1)):
+        for radicals in (every, *(sides if len(sides) > 1 else ())):
             yield from _over_root(radicals, pair.norm, x)
-    inside = sympy.Poly(sympy.expand(sympy.Mul(*pair.radicands)), x)
+    inside = sympy.Poly(sympy.expand(sympy.Mul(*(r for r, _ in every))), x)
     if inside.degree() == 2:
-        root = sympy.Mul(*map(sympy.sqrt, pair.radicands))
+        root = sympy.Mul(*(sympy.sqrt(r) for r, _ in every))
         yield from _root_primitive(inside, x, root)
 
 

@@ -69,6 +69,15 @@ def test_slots_hold_the_antiderivative(integrand: str, terms: list[str]) -> None
     assert complete(tree, "x", expanded, deadline_s=20) is not None
 
 
+def test_roots_of_a_product_stay_apart() -> None:
+    """sqrt(x)*sqrt(1+x) is real for x < -1, too, and negative there."""
+    integrand = parse("sqrt(x)*sqrt(1+x)")
+    terms = expand([term("1: sqrt(x)*sqrt(1+x)"), term("log(x+sqrt(x)*sqrt(1+x))")], integrand, "x")
+    found = complete(integrand, "x", terms, 10)
+    assert found is not None
+    assert found.proved
+
+
 def test_a_term_without_slots_is_left_alone() -> None:
     """A term that stands for itself comes out as it went in."""
     terms = [term("2: exp(x)"), term("sin(x)*cos(x)"), term("atan(x)")]
