@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal
 
 import sympy
 
+from service.integration.agreement import compare
 from service.integration.conditions import Condition, conditions
 from service.integration.continuity import make_continuous
 from service.integration.nonelementary import named_functions
 from service.integration.prove import prove_antiderivative
 from service.integration.real import make_real
 from service.verification.convert import ConversionError, from_sympy, to_sympy
-from tokenizer.tree import Tree
+from tokenizer.tree import Tree, call
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,36 @@ def present(
                 signs=tuple((c.symbol.name, c.sign) for c in needed if c.symbol and c.sign),
             )
     return None
+
+
+def summed(
+    answers: Sequence[Antiderivative], integrand: Tree, variable: str, *, real: bool
+) -> Antiderivative | None:
+    """The antiderivative of a sum whose terms have ``answers``, by linearity.
+
+    None when the numbers do not confirm it: the sum may be real where its terms are not. Also
+    when a term has special cases, which would have to be combined.
+    """
+    if any(answer.cases or answer.failing or answer.signs for answer in answers):
+        return None
+    tree = reduce(
+        lambda total, answer: call("add", total, answer.tree), answers[1:], answers[0].tree
+    )
+    started = time.monotonic()
+    agreement = compare(integrand, tree, variable, over_reals=real)
+    if agreement.status != "agrees" or agreement.positive or (real and not agreement.real):
+        return None
+    proved = all(answer.status == "proved" for answer in answers)
+    methods = dict.fromkeys(answer.method for answer in answers)
+    return Antiderivative(
+        tree=tree,
+        status="proved" if proved else "numeric",
+        method=f"term by term: {'; '.join(methods)}",
+        assumptions=tuple(dict.fromkeys(a for answer in answers for a in answer.assumptions)),
+        functions=tuple(dict.fromkeys(f for answer in answers for f in answer.functions)),
+        elapsed_ms=sum(answer.elapsed_ms for answer in answers)
+        + 1000 * (time.monotonic() - started),
+    )
 
 
 def _failing(needed: list[Condition]) -> tuple[tuple[str, Tree], ...]:

@@ -14,7 +14,7 @@ from sympy.integrals.heurisch import heurisch
 from sympy.integrals.manualintegrate import manualintegrate
 
 from service.integration import guess, nonelementary
-from service.integration.answers import Antiderivative, SpecialCase, present, with_cases
+from service.integration.answers import Antiderivative, SpecialCase, present, summed, with_cases
 from service.integration.complete import complete
 from service.integration.pieces import as_signs
 from service.integration.slots import expand
@@ -72,6 +72,29 @@ def solve_from_hypotheses(
     if pool and tried > 1 and time.monotonic() < deadline:
         return Outcome(_finish(integrand, variable, pooled, deadline, real), tried)
     return Outcome(None, tried)
+
+
+def solve_terms(
+    integrand: Tree,
+    variable: str,
+    parts: Sequence[tuple[Tree, Sequence[Sequence[Term]]]],
+    pool: bool,
+    real: bool,
+    deadline_s: float,
+) -> Outcome:
+    """A sum by its terms, each with hypotheses of its own; given up at the first without answer."""
+    deadline = time.monotonic() + deadline_s
+    answers: list[Antiderivative] = []
+    tried = 0
+    for place, (part, hypotheses) in enumerate(parts):
+        # what is left is shared, with more for this one than for each of the others
+        share = (deadline - time.monotonic()) * max(ONE_SHARE, 1 / (len(parts) - place))
+        outcome = solve_from_hypotheses(part, variable, hypotheses, pool, real, share)
+        tried += outcome.hypotheses
+        if outcome.found is None:
+            return Outcome(None, tried)
+        answers.append(outcome.found)
+    return Outcome(summed(answers, integrand, variable, real=real), tried)
 
 
 def solve_by_rules(

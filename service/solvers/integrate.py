@@ -9,6 +9,7 @@ proof. A definite integral is taken from the antiderivative and checked by quadr
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import time
@@ -53,6 +54,8 @@ FIRST_BEAM: Final = 10
 WIDE_BEAM: Final = 16
 #: Part of the time left that the model may use up when others could still answer.
 MODEL_SHARE: Final = 0.6
+#: Part of the time left that the terms of a sum, one by one, may use up.
+TERMS_SHARE: Final = 0.7
 #: Part of the time of a definite integral that the search for an antiderivative may use.
 ANTIDERIVATIVE_SHARE: Final = 0.5
 #: Seconds that the guessed ansätze may take.
@@ -398,20 +401,18 @@ async def _by_model(
     for round_number in range(3 if parts.widening else 1):
         if time.monotonic() > give_up:
             break
-        if round_number == 2:
-            # the terms of a sum one by one: their terms pool to those of the sum
-            forms = (
-                await _listed(tasks.parts, integrand, resources, watch, give_up)
-                if parts.splitting
-                else []
-            )
-        elif round_number == 1 and parts.forms:
+        if round_number == 1:
+            if parts.splitting:
+                found = await _term_by_term(
+                    integrand, real, wide, resources, watch, effort, give_up
+                )
+                if found is not None:
+                    return found
+            continue
+        forms = given
+        if round_number == 2 and parts.forms:
             forms = await _listed(tasks.other_forms, integrand, resources, watch, give_up)
             forms = [*given, *forms]
-        else:
-            forms = given
-        if not forms:
-            continue
         beam = first if round_number == 0 else wide
         effort.rounds += 1
         new = await hypotheses(forms, beam, resources, watch, give_up)
@@ -430,10 +431,46 @@ async def _by_model(
                 parts.pooled,
                 real,
             )
-        effort.hypotheses = len(seen) if outcome.found is None else effort.hypotheses + len(new)
+        effort.hypotheses += len(new) if outcome.found is None else outcome.hypotheses
         if outcome.found is not None:
             return outcome.found
     raise NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
+
+
+async def _term_by_term(
+    integrand: Tree,
+    real: bool,
+    beam: int,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    give_up: float,
+) -> Antiderivative | None:
+    """A sum by its terms, each a question of its own; None when it is none, or without answer."""
+    terms = await _listed(tasks.parts, integrand, resources, watch, give_up)
+    if not terms:
+        return None
+    effort.rounds += 1
+    try:
+        found = await asyncio.gather(
+            *(hypotheses([term], beam, resources, watch, give_up) for term in terms)
+        )
+        with watch.stage("verify"):
+            outcome = await in_worker(
+                resources,
+                # terms without an answer must leave time for the whole
+                TERMS_SHARE * (give_up - time.monotonic()),
+                tasks.solve_terms,
+                integrand,
+                VARIABLE,
+                [(term.tree, own) for term, own in zip(terms, found, strict=True)],
+                effort.parts.pooled,
+                real,
+            )
+    except NoAnswer:
+        return None
+    effort.hypotheses += outcome.hypotheses
+    return outcome.found
 
 
 async def _listed(
