@@ -21,11 +21,10 @@ app = typer.Typer(help="The heat equation's models.", no_args_is_help=True)
 
 RUNS = Path("runs/heat")
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"
-GRID_RUNS = tuple(
-    f"{design}-{size}{suffix}"
-    for size in ("0.1M", "1M", "5M")
-    for design, suffix in (("plain", ""), ("article", ""), ("article", "-ordinary"))
-)
+DESIGNS = (("plain", ""), ("article", ""), ("article", "-ordinary"))
+#: Kept as artifacts; the largest are measured too, and stay with the runs.
+KEPT = tuple(f"{design}-{size}{suffix}" for size in ("0.1M", "1M") for design, suffix in DESIGNS)
+LARGE = tuple(f"{design}-5M{suffix}" for design, suffix in DESIGNS)
 
 
 class Model(StrEnum):
@@ -114,11 +113,15 @@ def export(
         artifacts / NAME,
         {**asdict(training), "curve_end": last(runs / "kernel")},
     )
-    trained = [name for name in GRID_RUNS if (runs / name / "model.pt").exists()]
-    if trained:
-        kept = grid_artifact.export(runs, artifacts / grid_artifact.NAME, trained)
-        trained = list(kept["models"])
-    typer.echo(f"written: {NAME}, {', '.join(trained)}")
+    written = [NAME]
+    for names, folder in (
+        (KEPT, artifacts / grid_artifact.NAME),
+        (LARGE, runs / grid_artifact.NAME),
+    ):
+        trained = [name for name in names if (runs / name / "model.pt").exists()]
+        if trained:
+            written += grid_artifact.export(runs, folder, trained)["models"]
+    typer.echo(f"written: {', '.join(written)}")
 
 
 @app.command()
@@ -175,8 +178,11 @@ def evaluate(
                 step("ablation"),
             )
         if Part.COMPARISON in wanted and (artifacts / grid_artifact.NAME).is_dir():
+            grid = grid_artifact.read(artifacts / grid_artifact.NAME)
+            if (runs / grid_artifact.NAME).is_dir():
+                grid |= grid_artifact.read(runs / grid_artifact.NAME)
             found["comparison"] = evaluation_grid.compare(
-                grid_artifact.read(artifacts / grid_artifact.NAME),
+                grid,
                 kernel,
                 max(100, samples // 5),
                 step("comparison"),
