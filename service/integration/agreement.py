@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -131,6 +131,32 @@ def _of_any_sign(
 _DOUBTS: Final = 4
 #: As many off the grid.
 _PROBES: Final = 16
+
+
+def imaginary_parts_cancel(terms: Sequence[Tree], variable: str) -> bool:
+    """Whether the sum of ``terms`` is real somewhere on the axis where they are not.
+
+    True, too, where they cannot be evaluated. What is real where each term is real need not
+    be so there.
+    """
+    rng = np.random.default_rng(_SEED)
+    names = sorted({name for term in terms for name in term.symbols()} - {variable})
+    for positive in (True, False):
+        parameters = parameter_values(names, rng, positive=positive)
+        try:
+            values = np.array([on_axis(term, variable, GRID, parameters) for term in terms])
+        except CannotEvaluate:
+            return True
+        with np.errstate(all="ignore"):
+            size = np.abs(values.imag).sum(axis=0)
+            # above what rounding leaves of a large real part
+            complex_terms = np.isfinite(values).all(axis=0) & (
+                size > 1e-12 * np.abs(values).sum(axis=0)
+            )
+            cancelled = np.abs(values.imag.sum(axis=0)) <= 1e-6 * size
+        if bool((complex_terms & cancelled).any()):
+            return True
+    return False
 
 
 def _points(

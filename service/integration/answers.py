@@ -10,7 +10,7 @@ from typing import Literal
 
 import sympy
 
-from service.integration.agreement import compare
+from service.integration.agreement import compare, imaginary_parts_cancel
 from service.integration.conditions import Condition, conditions
 from service.integration.continuity import make_continuous
 from service.integration.nonelementary import named_functions
@@ -98,21 +98,28 @@ def present(
 
 
 def summed(
-    answers: Sequence[Antiderivative], integrand: Tree, variable: str, *, real: bool
+    answers: Sequence[Antiderivative],
+    terms: Sequence[Tree],
+    integrand: Tree,
+    variable: str,
+    *,
+    real: bool,
 ) -> Antiderivative | None:
-    """The antiderivative of a sum whose terms have ``answers``, by linearity.
+    """The antiderivative of ``integrand``, a sum of ``terms`` with ``answers``, by linearity.
 
-    None when the numbers do not confirm it: the sum may be real where its terms are not. Also
-    when a term has special cases, which would have to be combined.
+    None when the numbers do not confirm it, when the sum is real somewhere where its terms are
+    not, or when a term has special cases, which would have to be combined.
     """
     if any(answer.cases or answer.failing or answer.signs for answer in answers):
+        return None
+    if real and imaginary_parts_cancel(terms, variable):
         return None
     tree = reduce(
         lambda total, answer: call("add", total, answer.tree), answers[1:], answers[0].tree
     )
     started = time.monotonic()
     agreement = compare(integrand, tree, variable, over_reals=real)
-    if agreement.status != "agrees" or agreement.positive or (real and not agreement.real):
+    if agreement.status != "agrees" or agreement.positive:
         return None
     proved = all(answer.status == "proved" for answer in answers)
     methods = dict.fromkeys(answer.method for answer in answers)

@@ -15,7 +15,7 @@ from sympy import S
 from sympy.simplify.fu import TR8
 
 from service.verification.convert import ConversionError, from_sympy, to_sympy
-from tokenizer.tree import Tree
+from tokenizer.tree import Tree, call
 
 #: Forms larger than this many times the integrand are not worth trying.
 GROWTH = 4
@@ -65,16 +65,37 @@ def undo(form: Form, antiderivative: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
 
 
 def split(integrand: Tree, variable: str) -> list[Tree]:
-    """The terms of the integrand as a sum, constants kept; one Tree when it is no sum."""
+    """The terms of the integrand as a sum, constants kept; one Tree when it is no sum.
+
+    A sum keeps its terms as they are written; of a quotient the numerator is split.
+    """
+    written = _terms(integrand)
+    if len(written) > 1:
+        return written
     x = sympy.Symbol(variable, real=True)
     try:
         f = to_sympy(integrand)
-        parts = sympy.Add.make_args(f)
-        if len(parts) == 1:
-            parts = sympy.Add.make_args(_split_numerator(f, x))
+        parts = sympy.Add.make_args(_split_numerator(f, x))
         return [from_sympy(part) for part in parts]
     except (ConversionError, RecursionError, *_ODD):
         return [integrand]
+
+
+def _terms(tree: Tree) -> list[Tree]:
+    """The terms of a sum or difference, each with its sign."""
+    if tree.head == "add":
+        return [term for arg in tree.args for term in _terms(arg)]
+    if tree.head == "sub":
+        left, right = tree.args
+        return [*_terms(left), *map(_negated, _terms(right))]
+    if tree.head == "neg":
+        terms = _terms(tree.args[0])
+        return [_negated(term) for term in terms] if len(terms) > 1 else [tree]
+    return [tree]
+
+
+def _negated(tree: Tree) -> Tree:
+    return tree.args[0] if tree.head == "neg" else call("neg", tree)
 
 
 _ODD = (NotImplementedError, ValueError, TypeError, AttributeError, ZeroDivisionError)

@@ -94,7 +94,8 @@ def solve_terms(
         if outcome.found is None:
             return Outcome(None, tried)
         answers.append(outcome.found)
-    return Outcome(summed(answers, integrand, variable, real=real), tried)
+    terms = [part for part, _ in parts]
+    return Outcome(summed(answers, terms, integrand, variable, real=real), tried)
 
 
 def solve_by_rules(
