@@ -227,9 +227,14 @@ def _agrees(f: Tree, big: Tree, values: dict[str, Any], variable: str, x: Any) -
     bound = WRONG * max(abs(wanted), mp.mpf(10) ** -30) + mp.mpf(10) ** -25
     if abs(slope - wanted) <= bound:
         return True
-    # close to a singular point the formula itself may fail: move nearer once
-    nearer = _slope(big, values, variable, x, h * h)
-    return nearer is not None and bool(abs(nearer - wanted) <= bound)
+    # close to a singular point the formula itself may fail, as in fast oscillation: move
+    # nearer, and believe it once it stands still
+    nearer, nearest = (_slope(big, values, variable, x, h * h / k) for k in (1, 8))
+    if nearer is None or nearest is None:
+        return None
+    if abs(nearest - nearer) > WRONG * abs(nearest) + mp.mpf(10) ** -25:
+        return None
+    return bool(abs(nearest - wanted) <= bound)
 
 
 def _slope(big: Tree, values: dict[str, Any], variable: str, x: Any, h: Any) -> Any:
