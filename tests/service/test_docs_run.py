@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,10 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 def test_data_can_be_read() -> None:
     """JSON and YAML that is shown is JSON and YAML, and Python parses where it is not run."""
-    readers = {"json": json.loads, "yaml": yaml.safe_load, "python": ast.parse}
+    readers: dict[str, Callable[[str], Any]] = {
+        "json": json.loads,
+        "yaml": yaml.safe_load,
+        "python": ast.parse,
+    }
     for block in ALL:
         assert readers.get(block.language, str)(block.code), block.place
