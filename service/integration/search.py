@@ -26,7 +26,7 @@ from tokenizer.tree import Tree
 #: Part of the time left that one hypothesis may use up.
 ONE_SHARE = 0.5
 #: Most seconds for each special case of the parameters.
-CASE_S = 2.0
+CASE_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
