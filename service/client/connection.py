@@ -110,9 +110,32 @@ class _Connection:
         said = str(error) or type(error).__name__
         return Unreachable(f"{self._base_url} cannot be reached: {said}")
 
-    def _patience(self, body: Mapping[str, Any] | None) -> float:
+    def _request(self, address: str, body: Mapping[str, Any] | None, accept: str) -> dict[str, Any]:
+        """What httpx is asked for."""
         asked = body.get("timeout_s") if body else None
-        return (asked or self._timeout_s) + GRACE_S
+        return {
+            "method": "GET" if body is None else "POST",
+            "url": address,
+            "json": body,
+            "headers": {"Accept": accept},
+            "timeout": (asked or self._timeout_s) + GRACE_S,
+        }
+
+    def _settle(self, response: httpx.Response | httpx.HTTPError, attempt: int) -> bytes | float:
+        """The content of the answer, or seconds to wait before the next attempt.
+
+        Only a connection that could not be made is worth another attempt, and a service
+        that says so. Raises :class:`Refused` and :class:`Unreachable`.
+        """
+        if isinstance(response, httpx.Response):
+            wait = _wait_s(response, attempt, self._retries)
+            return _accepted(response).content if wait is None else wait
+        wait = None
+        if isinstance(response, httpx.ConnectError):
+            wait = _wait_s(None, attempt, self._retries)
+        if wait is None:
+            raise self._unreachable(response) from response
+        return wait
 
 
 class Calcert(_Connection):
@@ -199,29 +222,18 @@ class Calcert(_Connection):
         self, address: str, body: Mapping[str, Any] | None, accept: str = "application/json"
     ) -> bytes:
         """What an address answers with, in the media type ``accept``."""
+        request = self._request(address, body, accept)
         attempt = 0
-        while True:
-            response: httpx.Response | None = None
-            failure: httpx.HTTPError | None = None
-            try:
-                response = self._http.request(
-                    "GET" if body is None else "POST",
-                    address,
-                    json=body,
-                    headers={"Accept": accept},
-                    timeout=self._patience(body),
-                )
-            except httpx.ConnectError as error:
-                failure = error
-            except httpx.HTTPError as error:
-                raise self._unreachable(error) from error
-            wait = _wait_s(response, attempt, self._retries)
-            if wait is None:
-                if response is None:
-                    raise self._unreachable(failure or Exception()) from failure
-                return _accepted(response).content
-            time.sleep(wait)
+        while isinstance(settled := self._settle(self._send(request), attempt), float):
+            time.sleep(settled)
             attempt += 1
+        return settled
+
+    def _send(self, request: Mapping[str, Any]) -> httpx.Response | httpx.HTTPError:
+        try:
+            return self._http.request(**request)
+        except httpx.HTTPError as error:
+            return error
 
 
 class AsyncCalcert(_Connection):
@@ -307,26 +319,15 @@ class AsyncCalcert(_Connection):
         self, address: str, body: Mapping[str, Any] | None, accept: str = "application/json"
     ) -> bytes:
         """See :meth:`Calcert.fetch`."""
+        request = self._request(address, body, accept)
         attempt = 0
-        while True:
-            response: httpx.Response | None = None
-            failure: httpx.HTTPError | None = None
-            try:
-                response = await self._http.request(
-                    "GET" if body is None else "POST",
-                    address,
-                    json=body,
-                    headers={"Accept": accept},
-                    timeout=self._patience(body),
-                )
-            except httpx.ConnectError as error:
-                failure = error
-            except httpx.HTTPError as error:
-                raise self._unreachable(error) from error
-            wait = _wait_s(response, attempt, self._retries)
-            if wait is None:
-                if response is None:
-                    raise self._unreachable(failure or Exception()) from failure
-                return _accepted(response).content
-            await asyncio.sleep(wait)
+        while isinstance(settled := self._settle(await self._send(request), attempt), float):
+            await asyncio.sleep(settled)
             attempt += 1
+        return settled
+
+    async def _send(self, request: Mapping[str, Any]) -> httpx.Response | httpx.HTTPError:
+        try:
+            return await self._http.request(**request)
+        except httpx.HTTPError as error:
+            return error
