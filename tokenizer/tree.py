@@ -124,3 +124,8 @@ def constant(name: str) -> Tree:
 def call(head: str, *args: Tree) -> Tree:
     """A node with arguments: ``call("sin", x)``."""
     return Tree(head, args)
+
+
+def negated(tree: Tree) -> Tree:
+    """-tree as it parses: the sign of the first factor."""
+    return tree.args[0] if tree.head == "neg" else call("neg", tree)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from tokenizer.tree import Tree, call, constant, integer, rational, symbol
+from tokenizer.tree import Tree, call, constant, integer, negated, rational, symbol
 
 X: Final = symbol("x")
 ONE: Final = integer(1)
@@ -241,11 +241,6 @@ def _inverse(base: Tree, exponent: Fraction, writer: Writer) -> Tree:
     if writer.chance(0.3):
         return call("div", ONE, writer.power(base, -exponent))
     return call("pow", base, rational(exponent.numerator, exponent.denominator))
-
-
-def negated(tree: Tree) -> Tree:
-    """-tree as it parses: the sign of the first factor."""
-    return tree.args[0] if tree.head == "neg" else call("neg", tree)
 
 
 def product(factors: Sequence[Tree]) -> Tree:

@@ -15,7 +15,7 @@ from sympy import S
 from sympy.simplify.fu import TR8
 
 from service.verification.convert import ConversionError, from_sympy, to_sympy
-from tokenizer.tree import Tree, call
+from tokenizer.tree import Tree, negated
 
 #: Forms larger than this many times the integrand are not worth trying.
 GROWTH = 4
@@ -87,15 +87,11 @@ def _terms(tree: Tree) -> list[Tree]:
         return [term for arg in tree.args for term in _terms(arg)]
     if tree.head == "sub":
         left, right = tree.args
-        return [*_terms(left), *map(_negated, _terms(right))]
+        return [*_terms(left), *map(negated, _terms(right))]
     if tree.head == "neg":
         terms = _terms(tree.args[0])
-        return [_negated(term) for term in terms] if len(terms) > 1 else [tree]
+        return [negated(term) for term in terms] if len(terms) > 1 else [tree]
     return [tree]
-
-
-def _negated(tree: Tree) -> Tree:
-    return tree.args[0] if tree.head == "neg" else call("neg", tree)
 
 
 _ODD = (NotImplementedError, ValueError, TypeError, AttributeError, ZeroDivisionError)

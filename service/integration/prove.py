@@ -100,7 +100,7 @@ _BESIDE: Final = 1e-7
 
 
 def jumps(integrand: Tree, variable: str, antiderivative: Tree) -> tuple[str, ...]:
-    """Conditions under which the antiderivative has no jump where the integrand is real.
+    """The first condition found under which F has no jump where the integrand is real.
 
     Looked for near the origin, at zeros of the arguments of sign and Abs, of denominators
     and of whatever else branches in it.
@@ -114,7 +114,6 @@ def jumps(integrand: Tree, variable: str, antiderivative: Tree) -> tuple[str, ..
         if node.head in ("sign", "Abs", "Heaviside") and node.contains(variable)
     ]  # fmt: skip
     inside = dict.fromkeys([*ordered, *guards(antiderivative)])
-    found: list[str] = []
     for argument in inside:
         if not argument.contains(variable):
             continue
@@ -124,16 +123,12 @@ def jumps(integrand: Tree, variable: str, antiderivative: Tree) -> tuple[str, ..
                 for zero in zeros(argument, variable, -_WITHIN, _WITHIN)[:8]
             ):
                 text = to_text(argument)
-                found.append(
-                    f"on each interval where {text} keeps its sign"
-                    if argument in ordered
-                    else f"between the zeros of {text}"
-                )
                 if argument in ordered:
-                    break
+                    return (f"on each interval where {text} keeps its sign",)
+                return (f"between the zeros of {text}",)
         except (CannotEvaluate, ValueError):
             continue
-    return tuple(found[:1])
+    return ()
 
 
 def _leaps(integrand: Tree, variable: str, antiderivative: Tree) -> bool:

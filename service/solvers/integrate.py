@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -398,28 +399,18 @@ async def _by_model(
     parts = effort.parts
     given = [Form("as given", integrand)]
     seen: dict[tuple[Any, ...], None] = {}
-    for round_number in range(3 if parts.widening else 1):
-        if time.monotonic() > give_up:
-            break
-        if round_number == 1:
-            if parts.splitting:
-                found = await _term_by_term(
-                    integrand, real, wide, resources, watch, effort, give_up
-                )
-                if found is not None:
-                    return found
-            continue
-        forms = given
-        if round_number == 2 and parts.forms:
-            forms = await _listed(tasks.other_forms, integrand, resources, watch, give_up)
-            forms = [*given, *forms]
-        beam = first if round_number == 0 else wide
+
+    def in_time() -> bool:
+        return time.monotonic() <= give_up
+
+    async def search(forms: Sequence[Form], beam: int) -> Antiderivative | None:
         effort.rounds += 1
-        new = await hypotheses(forms, beam, resources, watch, give_up)
-        new = [h for h in new if h not in seen]
-        seen.update(dict.fromkeys(new))
+        found = await hypotheses(forms, beam, resources, watch, give_up)
+        new = [h for h in found if h not in seen]
         if not new:
-            continue
+            return None
+        tried = [*new, *seen]
+        seen.update(dict.fromkeys(new))
         with watch.stage("verify"):
             outcome = await in_worker(
                 resources,
@@ -427,14 +418,26 @@ async def _by_model(
                 tasks.solve_from_hypotheses,
                 integrand,
                 VARIABLE,
-                new if round_number == 0 else [*new, *(h for h in seen if h not in new)],
+                tried,
                 parts.pooled,
                 real,
             )
         effort.hypotheses += len(new) if outcome.found is None else outcome.hypotheses
-        if outcome.found is not None:
-            return outcome.found
-    raise NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
+        return outcome.found
+
+    found = await search(given, first) if in_time() else None
+    if found is None and parts.widening and parts.splitting and in_time():
+        found = await _term_by_term(integrand, real, wide, resources, watch, effort, give_up)
+    if found is None and parts.widening and in_time():
+        others = (
+            await _listed(tasks.other_forms, integrand, resources, watch, give_up)
+            if parts.forms
+            else []
+        )
+        found = await search([*given, *others], wide)
+    if found is None:
+        raise NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
+    return found
 
 
 async def _term_by_term(

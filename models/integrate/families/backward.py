@@ -14,10 +14,10 @@ import symengine
 
 from models.integrate.problem import Problem, Unlabelled
 from models.integrate.recipe import to_symengine
-from models.integrate.writing import ONE, Writer, negated, product, raised
+from models.integrate.writing import ONE, Writer, product, raised
 from models.random_trees import Alphabet, RandomTrees
 from tokenizer.ansatz import ansatz_of
-from tokenizer.tree import Tree, call, constant, integer, rational, symbol
+from tokenizer.tree import Tree, call, constant, integer, negated, rational, symbol
 
 SMALL: Final = Alphabet(
     binary=(("add", 5), ("sub", 3), ("mul", 6), ("div", 3), ("pow", 1)),

@@ -10,14 +10,13 @@ from models.integrate.writing import (
     ONE,
     Writer,
     X,
-    negated,
     plus_one,
     powers_of,
     product,
     raised,
 )  # fmt: skip
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call, integer
+from tokenizer.tree import Tree, call, integer, negated
 
 
 def sample(rng: random.Random) -> Problem:

@@ -25,15 +25,15 @@ def backward(rng: random.Random) -> Problem:
     return _first(lambda: recipe.backward(3, 15), rng)
 
 
-def by_parts(recipes: dict[int, Recipe] | None = None) -> Callable[[random.Random], Problem]:
-    """A sampler of problems by parts; it remembers what it has found for each generator."""
-    found: dict[int, Recipe] = {} if recipes is None else recipes
+def by_parts() -> Callable[[random.Random], Problem]:
+    """A sampler of problems by parts; it remembers what it has found with one generator."""
+    recipe: Recipe | None = None
 
     def sample(rng: random.Random) -> Problem:
-        if id(rng) not in found:
-            found.clear()
-            found[id(rng)] = Recipe(rng)
-        return _first(found[id(rng)].by_parts, rng)
+        nonlocal recipe
+        if recipe is None or recipe.rng is not rng:
+            recipe = Recipe(rng)
+        return _first(recipe.by_parts, rng)
 
     return sample
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, Writer, X, negated, product, raised
+from models.integrate.writing import ONE, Writer, X, product, raised
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call, constant, integer
+from tokenizer.tree import Tree, call, constant, integer, negated
 
 
 def sample(rng: random.Random) -> Problem:

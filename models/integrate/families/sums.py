@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, Writer, X, negated
+from models.integrate.writing import ONE, Writer, X
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call
+from tokenizer.tree import Tree, call, negated
 
 Sampler = Callable[[random.Random], Problem]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 from models.integrate.problem import Problem
-from models.integrate.writing import ONE, Writer, X, negated, product
+from models.integrate.writing import ONE, Writer, X, product
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call, constant, integer, rational
+from tokenizer.tree import Tree, call, constant, integer, negated, rational
 
 #: f(u) -> factors of antiderivatives; U is u, f stands for f(u), other words are functions of u.
 PRIMITIVES = {
