@@ -12,13 +12,14 @@ STAGES = ("parse", "queue", "model", "verify", "fallback")
 class Stopwatch:
     """Milliseconds by stage, and a deadline ``timeout_s`` seconds from now.
 
-    ``deadline`` is on the clock of ``time.monotonic``.
+    ``deadline`` is on the clock of ``time.monotonic``. Work that goes on side by side in
+    one stage is counted once, so that no stage takes longer than the whole.
     """
 
     def __init__(self, timeout_s: float) -> None:
         self._started = time.monotonic()
         self.deadline = self._started + timeout_s
-        self.ms = dict.fromkeys(STAGES, 0.0)
+        self._spans: dict[str, list[tuple[float, float]]] = {stage: [] for stage in STAGES}
 
     @property
     def remaining_s(self) -> float:
@@ -27,10 +28,18 @@ class Stopwatch:
 
     @property
     def total_ms(self) -> float:
+        """Milliseconds since the start."""
         return 1000 * (time.monotonic() - self._started)
 
-    def add(self, stage: str, ms: float) -> None:
-        self.ms[stage] += ms
+    @property
+    def ms(self) -> dict[str, float]:
+        """Milliseconds in which something was done, by stage."""
+        return {stage: 1000 * _covered(spans) for stage, spans in self._spans.items()}
+
+    def add(self, stage: str, ms: float, ago_ms: float = 0.0) -> None:
+        """Count ``ms`` milliseconds that ended ``ago_ms`` milliseconds ago as ``stage``."""
+        end = time.monotonic() - ago_ms / 1000
+        self._spans[stage].append((end - ms / 1000, end))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -39,4 +48,13 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.ms[name] += 1000 * (time.monotonic() - started)
+            self._spans[name].append((started, time.monotonic()))
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """The length of the union of intervals."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total

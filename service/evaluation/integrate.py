@@ -242,6 +242,7 @@ class Examiner:
                 tree,
                 VARIABLE,
                 found,
+                (),
                 self.parts.pooled,
                 True,
             )

@@ -7,15 +7,17 @@ integrand as it was given, so a form need not be valid everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import sympy
 from sympy import S
 from sympy.simplify.fu import TR8
 
+from service.integration.variables import changes_of_variable
 from service.verification.convert import ConversionError, from_sympy, to_sympy
-from tokenizer.tree import Tree, negated
+from tokenizer.tree import Tree, negated, symbol
 
 #: Forms larger than this many times the integrand are not worth trying.
 GROWTH = 4
@@ -25,18 +27,49 @@ GROWTH = 4
 class Form:
     """An integrand in another shape.
 
-    For ``x = scale*u + shift`` (both constants) ``tree`` is the integrand in u, called by
-    the same name: an antiderivative G of it gives ``scale * G((x - shift)/scale)``.
+    ``meaning`` tells for symbols of ``tree`` what they stand for in the variable of the
+    integrand: a constant, or the new variable of a substitution. With it put in, an
+    antiderivative of ``tree`` is one of the integrand but for a constant factor.
     """
 
     name: str
     tree: Tree
-    scale: Tree | None = None
-    shift: Tree | None = None
+    meaning: tuple[tuple[str, Tree], ...] = ()
+
+
+def with_named_constants(integrand: Tree, variable: str) -> Form | None:
+    """The integrand with symbols for constants such as ``cos(log(2))``; None without any.
+
+    What such a constant is does not matter to the form of an antiderivative.
+    """
+    names: dict[Tree, str] = {}
+    taken = set(integrand.symbols())
+
+    def named(tree: Tree) -> Tree:
+        if tree.args and not tree.contains(variable) and _is_odd(tree):
+            if tree not in names:
+                names[tree] = next(f"p{k}" for k in count() if f"p{k}" not in taken)
+                taken.add(names[tree])
+            return symbol(names[tree])
+        return Tree(tree.head, tuple(map(named, tree.args)), tree.value)
+
+    tree = named(integrand)
+    meaning = tuple((name, constant) for constant, name in names.items())
+    return Form("constants named", tree, meaning) if meaning else None
+
+
+def _is_odd(constant: Tree) -> bool:
+    """Whether a constant is more than arithmetic on numbers and symbols."""
+    return any(node.head not in _ARITHMETIC for node in constant.preorder())
+
+
+_ARITHMETIC = frozenset(
+    {"add", "sub", "mul", "div", "pow", "neg", "sqrt", "symbol", "integer", "decimal", "constant"}
+)
 
 
 def forms(integrand: Tree, variable: str) -> list[Form]:
-    """The integrand as given, then rewritten, then scaled; each Tree once."""
+    """The integrand as given, then rewritten, then in other variables; each Tree once."""
     found = {integrand: Form("as given", integrand)}
     try:
         f = to_sympy(integrand)
@@ -51,17 +84,15 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
             continue
         if tree.size <= limit:
             found.setdefault(tree, Form(name, tree))
-    for form in _scaled(f, x):
-        found.setdefault(form.tree, form)
+    for name, g, inner in changes_of_variable(f, x):
+        try:
+            tree = from_sympy(g)
+            meaning = ((variable, from_sympy(inner)),)
+        except (ConversionError, RecursionError, *_ODD):
+            continue
+        if tree.size <= limit:
+            found.setdefault(tree, Form(name, tree, meaning))
     return list(found.values())
-
-
-def undo(form: Form, antiderivative: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
-    """The antiderivative of the integrand that one of ``form`` gives."""
-    if form.scale is None or form.shift is None:
-        return antiderivative
-    scale, shift = to_sympy(form.scale), to_sympy(form.shift)
-    return scale * antiderivative.subs(x, (x - shift) / scale)
 
 
 def split(integrand: Tree, variable: str) -> list[Tree]:
@@ -113,7 +144,10 @@ def without_imaginary_unit(integrand: Tree) -> Tree:
 
 def _split_numerator(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
     numerator, denominator = sympy.fraction(sympy.together(f))
-    return sympy.Add(*(term / denominator for term in sympy.Add.make_args(sympy.expand(numerator))))
+    if not numerator.is_Add:
+        # a sum is split as it stands: multiplied out, (x - 1)**(3/2) would fall apart
+        numerator = sympy.expand(numerator)
+    return sympy.Add(*(term / denominator for term in sympy.Add.make_args(numerator)))
 
 
 def _partial_fractions(f: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
@@ -161,24 +195,3 @@ _REWRITES: dict[str, Rewrite] = {
     "logarithms taken apart": lambda f, x: sympy.expand_log(f),
     "radicals combined": lambda f, x: sympy.powsimp(f, combine="base", force=True),
 }
-
-
-def _scaled(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Form]:
-    """x = (u - b)/a for the awkward linear arguments a*x + b of functions in ``f``."""
-    seen: set[sympy.Expr] = set()
-    inner = [e.args[0] for e in f.atoms(sympy.Function) if e.args]
-    inner += [p.base for p in f.atoms(sympy.Pow)] + [p.exp for p in f.atoms(sympy.Pow)]
-    for u in inner:
-        if u in seen or u == x or not u.has(x) or not u.is_polynomial(x):
-            continue
-        seen.add(u)
-        polynomial = sympy.Poly(u, x)
-        if polynomial.degree() != 1:
-            continue
-        slope, constant = polynomial.all_coeffs()
-        scale, shift = 1 / slope, -constant / slope
-        try:
-            tree = from_sympy(sympy.expand(f.subs(x, scale * x + shift), log=False))
-            yield Form("scaled", tree, from_sympy(scale), from_sympy(shift))
-        except (ConversionError, RecursionError, *_ODD):
-            continue

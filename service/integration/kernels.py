@@ -642,28 +642,64 @@ class KernelField:
 
     def reduce(self, polynomial: fmpq_mpoly) -> fmpq_mpoly:
         """``polynomial`` times a non-zero factor, with algebraic kernels at low degree."""
+        if polynomial.is_constant():
+            return polynomial
+        degrees = polynomial.degrees()
         for index in sorted(self.relations, reverse=True):
-            polynomial = self._reduce_by(polynomial, index)
+            if degrees[index] >= self.relations[index][0]:
+                polynomial = self._reduce_by(polynomial, index, degrees[index])
+                # a relation may bring in kernels of earlier ones
+                degrees = polynomial.degrees()
         return polynomial
 
-    def _reduce_by(self, polynomial: fmpq_mpoly, index: int) -> fmpq_mpoly:
+    def _reduce_by(self, polynomial: fmpq_mpoly, index: int, highest: int) -> fmpq_mpoly:
         order, above, below = self.relations[index]
-        highest = polynomial.degrees()[index]
-        if highest < order:
-            return polynomial
-        parts: dict[int, dict[tuple[int, ...], fmpq]] = {}
-        for exponents, value in polynomial.to_dict().items():
-            power = exponents[index]
-            rest = (*exponents[:index], power % order, *exponents[index + 1 :])
-            parts.setdefault(power // order, {})[rest] = value
         rounds = highest // order
         total = self.context.constant(0)
-        for count, terms in parts.items():
-            self.check(len(terms))
-            part = self.context.from_dict(terms)
-            total = total + part * above**count * below ** (rounds - count)
+        for power, part in self._by_power(polynomial, index).items():
+            whole, rest = divmod(power, order)
+            kept = part * self._generators[index] ** rest if rest else part
+            total = total + kept * above**whole * below ** (rounds - whole)
         self.check(len(total))
         return total
+
+    def _by_power(self, polynomial: fmpq_mpoly, index: int) -> dict[int, fmpq_mpoly]:
+        """The coefficients of ``polynomial`` as one in kernel ``index``, by its powers."""
+        parts: dict[int, dict[tuple[int, ...], fmpq]] = {}
+        for exponents, value in polynomial.to_dict().items():
+            rest = (*exponents[:index], 0, *exponents[index + 1 :])
+            parts.setdefault(int(exponents[index]), {})[rest] = value
+        return {power: self.context.from_dict(terms) for power, terms in parts.items()}
+
+    def rationalised(self, element: Element) -> Element:
+        """``element`` with no square root in its denominator, by conjugates.
+
+        Denominators that differ in roots alone then have factors in common. Unchanged
+        where a conjugate is zero, and where roots are of another order.
+        """
+        for index in sorted(self.relations, reverse=True):
+            order, above, below = self.relations[index]
+            if order != 2 or not element.denominator.degrees()[index]:
+                continue
+            free, held = self._apart(element.denominator, index)
+            root = self._whole(self._generators[index])
+            conjugate = free - held * root
+            norm = free * free - held * held * Element(self, above, below)
+            if norm.is_zero:
+                return element
+            over = element.numerator * conjugate.numerator
+            top = self._apart(over, index)
+            element = (top[0] + top[1] * root) / (norm * self._whole(conjugate.denominator))
+        return element
+
+    def _apart(self, polynomial: fmpq_mpoly, index: int) -> tuple[Element, Element]:
+        """(a, b) with ``polynomial`` = a + b*kernel, for a kernel that is a square root."""
+        _, above, below = self.relations[index]
+        square = Element(self, above, below)
+        apart = [self.zero, self.zero]
+        for power, part in self._by_power(polynomial, index).items():
+            apart[power % 2] += self._whole(part) * square ** (power // 2)
+        return apart[0], apart[1]
 
     def vanishes(self, polynomial: fmpq_mpoly) -> bool:
         """Whether the relations make ``polynomial`` zero."""

@@ -27,8 +27,8 @@ def solve(
     field = KernelField(
         [integrand, *derivands], variable, deadline=deadline, tags=count + 1, is_real=is_real
     )
-    elements = [field.derivative(field.convert(e)) for e in derivands]
-    elements.append(field.convert(integrand))
+    elements = [field.rationalised(field.derivative(field.convert(e))) for e in derivands]
+    elements.append(field.rationalised(field.convert(integrand)))
     combined = field.reduce(_over_common_denominator(elements, field))
     rows = _equations(combined, field, count)
     solution = _eliminate(rows, field, count)
@@ -105,4 +105,4 @@ def _clear(row: list[Element], column: int, pivot: list[Element]) -> list[Elemen
     factor = row[column]
     if factor.is_null:
         return row
-    return [a - factor * b for a, b in zip(row, pivot, strict=True)]
+    return [a if b.is_null else a - factor * b for a, b in zip(row, pivot, strict=True)]

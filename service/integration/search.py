@@ -41,14 +41,15 @@ def solve_from_hypotheses(
     integrand: Tree,
     variable: str,
     hypotheses: Sequence[Sequence[Term]],
+    earlier: Sequence[Sequence[Term]],
     pool: bool,
     real: bool,
     deadline_s: float,
 ) -> Outcome:
     """The first hypothesis that completes to a proved antiderivative, else all of them pooled.
 
-    ``pool`` False leaves out the pooling. ``real`` asks for an answer that is real
-    wherever the integrand is.
+    Those that an ``earlier`` round tried in vain are pooled only. ``pool`` False leaves
+    out the pooling. ``real`` asks for an answer that is real wherever the integrand is.
     """
     deadline = time.monotonic() + deadline_s
     pooled: list[Term] = []
@@ -69,33 +70,27 @@ def solve_from_hypotheses(
             continue
         if found is not None:
             return Outcome(found, tried)
-    if pool and tried > 1 and time.monotonic() < deadline:
+    if pool and tried + len(earlier) > 1 and time.monotonic() < deadline:
+        for hypothesis in earlier:
+            pooled += expand(hypothesis, integrand, variable)
         return Outcome(_finish(integrand, variable, pooled, deadline, real), tried)
     return Outcome(None, tried)
 
 
-def solve_terms(
+def add_up(
+    answers: Sequence[Antiderivative],
+    terms: Sequence[Tree],
     integrand: Tree,
     variable: str,
-    parts: Sequence[tuple[Tree, Sequence[Sequence[Term]]]],
-    pool: bool,
     real: bool,
     deadline_s: float,
-) -> Outcome:
-    """A sum by its terms, each with hypotheses of its own; given up at the first without answer."""
-    deadline = time.monotonic() + deadline_s
-    answers: list[Antiderivative] = []
-    tried = 0
-    for place, (part, hypotheses) in enumerate(parts):
-        # what is left is shared, with more for this one than for each of the others
-        share = (deadline - time.monotonic()) * max(ONE_SHARE, 1 / (len(parts) - place))
-        outcome = solve_from_hypotheses(part, variable, hypotheses, pool, real, share)
-        tried += outcome.hypotheses
-        if outcome.found is None:
-            return Outcome(None, tried)
-        answers.append(outcome.found)
-    terms = [part for part, _ in parts]
-    return Outcome(summed(answers, terms, integrand, variable, real=real), tried)
+) -> Antiderivative | None:
+    """The antiderivative of ``integrand`` from those of its terms, as :func:`summed`."""
+    try:
+        with time_limit(deadline_s):
+            return summed(answers, terms, integrand, variable, real=real)
+    except OutOfTime:
+        return None
 
 
 def solve_by_rules(

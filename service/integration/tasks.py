@@ -8,15 +8,16 @@ from service.integration.forms import Form, forms, split
 from service.integration.forms import without_imaginary_unit as _without_imaginary_unit
 from service.integration.parametric import solve_parametric
 from service.integration.search import (
+    add_up,
     solve_by_rules,
     solve_by_sympy,
     solve_from_hypotheses,
-    solve_terms,
 )
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree
 
 __all__ = [
+    "add_up",
     "other_forms",
     "parts",
     "solve_by_rules",
@@ -24,7 +25,6 @@ __all__ = [
     "solve_definite",
     "solve_from_hypotheses",
     "solve_parametric",
-    "solve_terms",
     "why_unsolved",
     "without_imaginary_unit",
 ]

@@ -34,7 +34,7 @@ async def generate(
         raise NoAnswer("model_deadline", "the model did not finish in time") from None
     except InputTooLong:
         raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
-    watch.add("queue", generation.queue_ms)
+    watch.add("queue", generation.queue_ms, ago_ms=generation.model_ms)
     watch.add("model", generation.model_ms)
     resources.metrics.queue_seconds.labels("model").observe(generation.queue_ms / 1000)
     resources.metrics.tokens.labels(model).inc(generation.tokens_decoded)

@@ -13,8 +13,7 @@ from service.solvers.generation import generate
 from service.stopwatch import Stopwatch
 from tokenizer.ansatz import Term
 from tokenizer.codec import Malformed, decode_terms
-from tokenizer.normalise import VARIABLE
-from tokenizer.tree import Tree, call
+from tokenizer.tree import Tree
 
 MODEL = "integrate"
 
@@ -67,14 +66,10 @@ async def _of_form(
 
 
 def _in_x(tree: Tree, form: Form) -> Tree:
-    """A term of a scaled form with u written in x: u = (x - shift)/scale."""
-    if form.scale is None or form.shift is None:
+    """A term of ``form`` with what its symbols stand for."""
+    if not form.meaning:
         return tree
-    scale, shift = form.scale, form.shift
-
-    def change(leaf: Tree) -> Tree:
-        if leaf.head == "symbol" and leaf.value == VARIABLE:
-            return call("div", call("sub", leaf, shift), scale)
-        return leaf
-
-    return tree.map_leaves(change)
+    meaning = dict(form.meaning)
+    return tree.map_leaves(
+        lambda leaf: meaning.get(str(leaf.value), leaf) if leaf.head == "symbol" else leaf
+    )

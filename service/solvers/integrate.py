@@ -14,14 +14,14 @@ import contextlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from service.cache import question_key, tree_from_json, tree_to_json
 from service.integration import tasks
 from service.integration.answers import Antiderivative
 from service.integration.definite import Definite
-from service.integration.forms import Form
+from service.integration.forms import Form, with_named_constants
 from service.problems import Problem
 from service.resources import Resources
 from service.schemas import Formula, ModelName, Verification
@@ -38,6 +38,7 @@ from service.solvers.integrate_schema import (
 from service.solvers.question import choose_variable, formula, read
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
+from tokenizer.ansatz import Term
 from tokenizer.errors import ParseError
 from tokenizer.normalise import VARIABLE, Normalised, normalise, rename, rename_text
 from tokenizer.parse import parse
@@ -55,6 +56,8 @@ FIRST_BEAM: Final = 10
 WIDE_BEAM: Final = 16
 #: Part of the time left that the model may use up when others could still answer.
 MODEL_SHARE: Final = 0.6
+#: Part of the time left that the first round may use up on a sum: its terms may be quicker.
+FIRST_SHARE: Final = 0.3
 #: Part of the time left that the terms of a sum, one by one, may use up.
 TERMS_SHARE: Final = 0.7
 #: Part of the time of a definite integral that the search for an antiderivative may use.
@@ -62,6 +65,8 @@ ANTIDERIVATIVE_SHARE: Final = 0.5
 #: Seconds that the guessed ansätze may take.
 RULES_S: Final = 6.0
 
+#: Heads of an integrand that is written as a sum.
+SUMS: Final = frozenset({"add", "sub"})
 #: Heads that split an integrand into cases; a definite integral takes them piece by piece.
 CASES: Final = frozenset(
     {"Abs", "sign", "Heaviside", "Max", "Min", "Piecewise", "floor", "ceiling"}
@@ -397,37 +402,49 @@ async def _by_model(
     first = min(request.beam or max(FIRST_BEAM, resources.settings.beam), limit)
     wide = max(first, min(WIDE_BEAM, limit))
     parts = effort.parts
-    given = [Form("as given", integrand)]
-    seen: dict[tuple[Any, ...], None] = {}
+    named = with_named_constants(integrand, VARIABLE)
+    given = [Form("as given", integrand), *([named] if named else [])]
+    #: hypotheses by whether they were tried alone
+    seen: dict[tuple[Term, ...], bool] = {}
 
     def in_time() -> bool:
         return time.monotonic() <= give_up
 
-    async def search(forms: Sequence[Form], beam: int) -> Antiderivative | None:
+    async def search(forms: Sequence[Form], beam: int, share: float = 1.0) -> Antiderivative | None:
         effort.rounds += 1
+        end = time.monotonic() + share * (give_up - time.monotonic())
         found = await hypotheses(forms, beam, resources, watch, give_up)
-        new = [h for h in found if h not in seen]
-        if not new:
+        if all(hypothesis in seen for hypothesis in found):
             return None
-        tried = [*new, *seen]
-        seen.update(dict.fromkeys(new))
+        fresh = [hypothesis for hypothesis in found if not seen.get(hypothesis)]
+        earlier = [hypothesis for hypothesis in seen if hypothesis not in fresh]
+        seen.update(dict.fromkeys(fresh, False))
         with watch.stage("verify"):
             outcome = await in_worker(
                 resources,
-                give_up - time.monotonic(),
+                end - time.monotonic(),
                 tasks.solve_from_hypotheses,
                 integrand,
                 VARIABLE,
-                tried,
+                fresh,
+                earlier,
                 parts.pooled,
                 real,
             )
-        effort.hypotheses += len(new) if outcome.found is None else outcome.hypotheses
+        seen.update(dict.fromkeys(fresh[: outcome.hypotheses], True))
+        effort.hypotheses += outcome.hypotheses
         return outcome.found
 
-    found = await search(given, first) if in_time() else None
-    if found is None and parts.widening and parts.splitting and in_time():
-        found = await _term_by_term(integrand, real, wide, resources, watch, effort, give_up)
+    splits = parts.widening and parts.splitting
+    hurried = FIRST_SHARE if splits and integrand.head in SUMS else 1.0
+    found: Antiderivative | None = None
+    try:
+        found = await search(given, first, hurried)
+    except NoAnswer:
+        if hurried == 1.0 or not in_time():
+            raise
+    if found is None and splits and in_time():
+        found = await _term_by_term(integrand, real, request, resources, watch, effort, give_up)
     if found is None and parts.widening and in_time():
         others = (
             await _listed(tasks.other_forms, integrand, resources, watch, give_up)
@@ -443,7 +460,7 @@ async def _by_model(
 async def _term_by_term(
     integrand: Tree,
     real: bool,
-    beam: int,
+    request: IntegrateRequest,
     resources: Resources,
     watch: Stopwatch,
     effort: Effort,
@@ -453,27 +470,34 @@ async def _term_by_term(
     terms = await _listed(tasks.parts, integrand, resources, watch, give_up)
     if not terms:
         return None
-    effort.rounds += 1
+    # terms without an answer must leave time for the whole
+    end = time.monotonic() + TERMS_SHARE * (give_up - time.monotonic())
+    efforts = [Effort(replace(effort.parts, splitting=False)) for _ in terms]
+    searches = [
+        asyncio.ensure_future(_by_model(term.tree, real, request, resources, watch, own, end))
+        for term, own in zip(terms, efforts, strict=True)
+    ]
     try:
-        found = await asyncio.gather(
-            *(hypotheses([term], beam, resources, watch, give_up) for term in terms)
-        )
+        answers = await asyncio.gather(*searches)
         with watch.stage("verify"):
-            outcome = await in_worker(
+            return await in_worker(
                 resources,
-                # terms without an answer must leave time for the whole
-                TERMS_SHARE * (give_up - time.monotonic()),
-                tasks.solve_terms,
+                give_up - time.monotonic(),
+                tasks.add_up,
+                answers,
+                [term.tree for term in terms],
                 integrand,
                 VARIABLE,
-                [(term.tree, own) for term, own in zip(terms, found, strict=True)],
-                effort.parts.pooled,
                 real,
             )
     except NoAnswer:
         return None
-    effort.hypotheses += outcome.hypotheses
-    return outcome.found
+    finally:
+        for search in searches:
+            search.cancel()
+        await asyncio.gather(*searches, return_exceptions=True)
+        effort.hypotheses += sum(own.hypotheses for own in efforts)
+        effort.rounds += max(own.rounds for own in efforts)
 
 
 async def _listed(

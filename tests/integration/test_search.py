@@ -84,8 +84,8 @@ def test_hypotheses_are_tried_alone_and_pooled() -> None:
         [Term(parse("exp(x)*sin(x)"), 1)],
         [Term(parse("exp(x)*cos(x)"), 1)],
     ]
-    alone = solve_from_hypotheses(integrand, "x", halves, False, True, LIMIT)
-    outcome = solve_from_hypotheses(integrand, "x", halves, True, True, LIMIT)
+    alone = solve_from_hypotheses(integrand, "x", halves, (), False, True, LIMIT)
+    outcome = solve_from_hypotheses(integrand, "x", halves, (), True, True, LIMIT)
     assert alone.found is None
     assert outcome.found is not None
     assert outcome.hypotheses == 2
@@ -95,7 +95,7 @@ def test_hypotheses_are_tried_alone_and_pooled() -> None:
 def test_no_hypothesis_that_fits_is_no_answer() -> None:
     """A wrong model gives nothing, never something wrong."""
     wrong = [[Term(parse("exp(x)"))]]
-    outcome = solve_from_hypotheses(parse("sin(x)"), "x", wrong, True, True, LIMIT)
+    outcome = solve_from_hypotheses(parse("sin(x)"), "x", wrong, (), True, True, LIMIT)
     assert outcome.found is None
 
 
@@ -128,7 +128,7 @@ def test_the_independent_check_finds_wrong_answers(integrand: str, wrong: str) -
 def test_factors_of_eighth_degree_split_over_radicals(integrand: str, polynomial: str) -> None:
     """The model copies the polynomial; its real factors are found here."""
     hypothesis = [Term(parse(f"log({polynomial})"))]
-    outcome = solve_from_hypotheses(parse(integrand), "x", [hypothesis], False, True, LIMIT)
+    outcome = solve_from_hypotheses(parse(integrand), "x", [hypothesis], (), False, True, LIMIT)
     assert outcome.found is not None
     assert outcome.found.status == "proved"
 
