@@ -15,6 +15,7 @@ import sympy
 from sympy import S
 from sympy.simplify.fu import TR8
 
+from service.integration.pieces import as_signs
 from service.integration.variables import changes_of_variable
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.tree import Tree, negated, symbol
@@ -58,6 +59,24 @@ def with_named_constants(integrand: Tree, variable: str) -> Form | None:
     return Form("constants named", tree, meaning) if meaning else None
 
 
+def _with_named_signs(
+    f: sympy.Expr, x: sympy.Symbol
+) -> tuple[sympy.Expr, dict[sympy.Symbol, sympy.Expr]] | None:
+    """``f`` with a symbol for each sign, which is constant wherever it is not 0.
+
+    None when there is none: ``x*sqrt(x**2)`` becomes ``p0*x**2`` with p0 = sign(x).
+    """
+    g = as_signs(f)
+    g = g.replace(sympy.Abs, lambda u: sympy.sign(u) * u if u.has(x) else sympy.Abs(u))
+    signs = sorted((e for e in g.atoms(sympy.sign) if e.has(x)), key=sympy.default_sort_key)
+    if not signs:
+        return None
+    taken = {str(mark) for mark in f.free_symbols}
+    free = (f"p{k}" for k in count() if f"p{k}" not in taken)
+    names = {sign: sympy.Symbol(name, real=True) for sign, name in zip(signs, free, strict=False)}
+    return g.xreplace(names), {mark: sign for sign, mark in names.items()}
+
+
 def _is_odd(constant: Tree) -> bool:
     """Whether a constant is more than arithmetic on numbers and symbols."""
     return any(node.head not in _ARITHMETIC for node in constant.preorder())
@@ -84,10 +103,14 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
             continue
         if tree.size <= limit:
             found.setdefault(tree, Form(name, tree))
-    for name, g, inner in changes_of_variable(f, x):
+    changed = [(name, g, {x: inner}) for name, g, inner in changes_of_variable(f, x)]
+    signs = _with_named_signs(f, x)
+    if signs is not None:
+        changed.append(("signs named", *signs))
+    for name, g, table in changed:
         try:
             tree = from_sympy(g)
-            meaning = ((variable, from_sympy(inner)),)
+            meaning = tuple((mark.name, from_sympy(e)) for mark, e in table.items())
         except (ConversionError, RecursionError, *_ODD):
             continue
         if tree.size <= limit:

@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Sequence
 
 from service.integration.forms import Form
-from service.problems import Problem
 from service.resources import Resources
 from service.solvers.answer import NoAnswer
 from service.solvers.generation import generate
 from service.stopwatch import Stopwatch
 from tokenizer.ansatz import Term
 from tokenizer.codec import Malformed, decode_terms
-from tokenizer.tree import Tree
+from tokenizer.tree import Tree, call
 
 MODEL = "integrate"
 
@@ -26,19 +25,18 @@ async def hypotheses(
 ) -> list[tuple[Term, ...]]:
     """Ansätze for the integrand that ``forms`` are forms of, the likeliest first.
 
-    The forms share the model's batches. Raises :class:`NoAnswer` when the model cannot
-    read the first form, and :class:`Problem` when too much is waiting.
+    The forms share the model's batches. Raises :class:`NoAnswer` when the model can read
+    none of them, and :class:`Problem` when too much is waiting.
     """
     answers = await asyncio.gather(
         *(_of_form(form, beam, resources, watch, give_up) for form in forms),
         return_exceptions=True,
     )
     found: dict[tuple[Term, ...], None] = {}
-    for place, answer in enumerate(answers):
-        if isinstance(answer, Problem) or (isinstance(answer, NoAnswer) and place == 0):
-            raise answer
-        if isinstance(answer, BaseException) and not isinstance(answer, NoAnswer):
-            raise answer
+    failures = [answer for answer in answers if isinstance(answer, BaseException)]
+    for failure in failures:
+        if not isinstance(failure, NoAnswer) or len(failures) == len(answers):
+            raise failure
     lists = [answer for answer in answers if not isinstance(answer, BaseException)]
     for rank in range(max(map(len, lists), default=0)):
         for one in lists:
@@ -61,8 +59,14 @@ async def _of_form(
             Term(_in_x(tree, form), degree) for tree, degree in pairs if tree.size <= LARGEST_TERM
         )
         if terms:
-            found.append(terms)
+            found.append((*terms, *_signed(terms, form)))
     return found
+
+
+def _signed(terms: Sequence[Term], form: Form) -> list[Term]:
+    """``terms`` times each sign that the form has a symbol for, which no coefficient can be."""
+    signs = [meaning for _, meaning in form.meaning if meaning.head == "sign"]
+    return [Term(call("mul", sign, term.factor), term.degree) for sign in signs for term in terms]
 
 
 def _in_x(tree: Tree, form: Form) -> Tree:

@@ -438,11 +438,12 @@ async def _by_model(
     splits = parts.widening and parts.splitting
     hurried = FIRST_SHARE if splits and integrand.head in SUMS else 1.0
     found: Antiderivative | None = None
+    failure = NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
     try:
         found = await search(given, first, hurried)
-    except NoAnswer:
-        if hurried == 1.0 or not in_time():
-            raise
+    except NoAnswer as error:
+        # its terms and other forms may be quicker, or in words that the model knows
+        failure = error
     if found is None and splits and in_time():
         found = await _term_by_term(integrand, real, request, resources, watch, effort, give_up)
     if found is None and parts.widening and in_time():
@@ -451,9 +452,10 @@ async def _by_model(
             if parts.forms
             else []
         )
-        found = await search([*given, *others], wide)
+        if others or failure.code == "not_verified":
+            found = await search([*given, *others], wide)
     if found is None:
-        raise NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
+        raise failure
     return found
 
 

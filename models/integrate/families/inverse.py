@@ -22,8 +22,9 @@ def sample(rng: random.Random) -> Problem:
         _beside,
         _exponentials,
         _secants,
+        _inside,
     )
-    return rng.choices(kinds, (26, 22, 9, 13, 4, 14, 8, 7))[0](Writer(rng))
+    return rng.choices(kinds, (25, 21, 9, 12, 9, 13, 8, 8, 8))[0](Writer(rng))
 
 
 def _factor(w: Writer, k: int, f: Tree) -> Tree:
@@ -178,11 +179,13 @@ def _of_root(w: Writer) -> Problem:
 
 
 def _of_reciprocal(w: Writer) -> Problem:
-    """x**k atan(1/x), acoth(1/x), …"""
-    u = call("div", w.number(0.8), X)
-    head = w.rng.choice(("atan", "acot", "atanh", "acoth"))
+    """x**k atan(1/x), acoth(1/x), asin(2/x), …"""
+    u = call("div", w.number(0.6), X)
+    head = w.rng.choice(("atan", "acot", "atanh", "acoth", "asin", "acos", "asinh"))
     f = call(head, u)
     k = w.rng.choice((0, 0, 1, 2))
+    if head in ("asin", "acos", "asinh"):
+        return Problem(_factor(w, k, f), _reciprocal_terms(f, raised(u, 2), k, head == "asinh"))
     below = call(
         "add" if head in ("atan", "acot") else "sub",
         raised(X, 2),
@@ -192,6 +195,28 @@ def _of_reciprocal(w: Writer) -> Problem:
         _factor(w, k, f),
         (Term(f, k + 1), Term(call("log", below)), *((Term(ONE, k),) if k else ())),
     )
+
+
+def _reciprocal_terms(f: Tree, square: Tree, k: int, plus: bool) -> tuple[Term, ...]:
+    """By parts for x**k f, the derivative of f a constant over x**2 sqrt(1 ± square)."""
+    y = call("sqrt", call("add" if plus else "sub", ONE, square))
+    logarithm = () if k % 2 else (Term(call("atanh", y)),)
+    return (Term(f, k + 1), Term(y, k), *logarithm)
+
+
+def _inside(w: Writer) -> Problem:
+    """x**k sin(n asin(x)), cosh(acosh(x)), …: by substitution of the inverse function."""
+    head = w.rng.choice(("asin", "acos", "asinh", "acosh"))
+    u = X if w.chance(0.6) else call("mul", integer(w.small(2, 5)), X)
+    angle = call(head, u)
+    root = _root(head, u)
+    if w.chance(0.3):
+        angle = call("mul", integer(w.small(2, 5)), angle)
+    outer = w.rng.choice(("sin", "cos", "sin", "cos", "sinh", "cosh"))
+    partner = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh"}[outer]
+    k = w.rng.choice((0, 0, 0, 1, 2))
+    terms = (Term(call(outer, angle), k + 1), Term(product([root, call(partner, angle)]), k))
+    return Problem(_factor(w, k, call(outer, angle)), terms)
 
 
 def _beside(w: Writer) -> Problem:
@@ -305,16 +330,13 @@ def _secants(w: Writer) -> Problem:
     f = call(head, u)
     k = w.rng.choice((0, 0, 1, 1, 2, -2, -3))
     inverse = call("div", ONE, raised(u, 2))
-    y = call("sqrt", call("add" if head == "acsch" else "sub", ONE, inverse))
     if k >= 0:
-        terms = [Term(f, k + 1), Term(y, k)]
-        if k % 2 == 0:
-            terms.append(Term(call("atanh", y)))
-    else:
-        terms = [
-            Term(call("div", f, raised(X, -k - 1))),
-            Term(call("div", y, raised(X, -k - 2)) if k < -2 else y),
-        ]
-        if k % 2:
-            terms.append(Term(f))
+        return Problem(_factor(w, k, f), _reciprocal_terms(f, inverse, k, head == "acsch"))
+    y = call("sqrt", call("add" if head == "acsch" else "sub", ONE, inverse))
+    terms = [
+        Term(call("div", f, raised(X, -k - 1))),
+        Term(call("div", y, raised(X, -k - 2)) if k < -2 else y),
+    ]
+    if k % 2:
+        terms.append(Term(f))
     return Problem(_factor(w, k, f), tuple(terms))
