@@ -68,7 +68,7 @@ def integrate_command(
     """Integrals solved by width of the beam, served, with SymPy and against SymPy."""
     from service.evaluation import cases
     from service.evaluation.integrate import SETS, Plan, run
-    from service.evaluation.integrate_summary import summarise, tables
+    from service.evaluation.integrate_summary import compared, summarise, tables
     from service.settings import Settings
 
     settings = Settings(
@@ -89,7 +89,12 @@ def integrate_command(
     with Progress() as bar:
         answered, measured = asyncio.run(run(plan, settings, bar))
         outcomes = asyncio.run(cases.run(timeout, settings, bar)) if _wants_cases(sets) else []
-    found = {"task": "integrate", **measured, "sets": summarise(answered)}
+    found = {
+        "task": "integrate",
+        **measured,
+        "sets": summarise(answered),
+        "compared": compared(answered),
+    }
     console = Console()
     if outcomes:
         found["cases"] = [asdict(outcome) for outcome in outcomes]

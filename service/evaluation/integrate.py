@@ -282,7 +282,8 @@ class Examiner:
 class Plan:
     """What is measured: ``fraction`` of each of ``sets``, with ``limit_s`` a question.
 
-    A set may carry a fraction of its own: ``chapters:0.15``.
+    A set may carry a fraction and a share for SymPy of its own: ``chapters:0.15``,
+    ``chapters:1:0.03``.
 
     SymPy's integrators are asked ``rival_share`` of the questions, drawn with ``seed``.
     ``at_once`` questions run side by side. ``records`` are kept in a file of JSON lines,
@@ -309,12 +310,13 @@ async def run(plan: Plan, settings: Settings, bar: Progress) -> tuple[list[Recor
         examiner = Examiner(resources, plan.limit_s, plan.parts)
         records: list[Record] = []
         for entry in plan.sets:
-            name, _, part = entry.partition(":")
-            fraction = float(part) if part else plan.fraction
+            name, *shares = entry.split(":")
+            fraction = float(shares[0]) if shares else plan.fraction
+            rival_share = float(shares[1]) if shares[1:] else plan.rival_share
             solved = [r.integrand for r in records if r.model and r.set in RUBI]
             asked = sampled(questions(name, solved), fraction, plan.seed)
             share = random.Random(f"{plan.seed} {name}")  # noqa: S311 - reproducible sample, no secret
-            compared = {q.integrand for q in asked if share.random() < plan.rival_share}
+            compared = {q.integrand for q in asked if share.random() < rival_share}
             task = bar.add_task(name, total=len(asked))
             gate = asyncio.Semaphore(plan.at_once)
 

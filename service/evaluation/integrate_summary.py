@@ -51,16 +51,17 @@ def _of_set(name: str, records: Sequence[Record]) -> dict[str, Any]:
         "judged": sum(r.model or r.auto for r in records),
         "wrong": [[r.integrand, answer] for r in records for answer in r.wrong],
         "unjudged": [[r.integrand, answer] for r in records for answer in r.unjudged],
-        "compared": _compared([r for r in records if r.rivals]),
+        "compared": compared(records),
         "unsolved": [r.integrand for r in failed],
     }
 
 
-def _compared(records: Sequence[Record]) -> dict[str, Any]:
+def compared(records: Sequence[Record]) -> dict[str, Any]:
     """The model beside SymPy's integrators on the same questions; empty without any.
 
     Times are of all these questions, solved or not: what somebody waits who asks.
     """
+    records = [record for record in records if record.rivals]
     if not records:
         return {}
     names = list(records[0].rivals)
@@ -123,7 +124,7 @@ def tables(found: dict[str, Any]) -> list[Table]:
             for s in sets
         ),
     )
-    compared = _table(
+    beside = _table(
         "Beside SymPy, on the same sample of each set; median / p95 seconds of the solved ones",
         ["set", "sample", "model", "integrate", "manualintegrate", "either", "auto"],
         (
@@ -134,7 +135,7 @@ def tables(found: dict[str, Any]) -> list[Table]:
                 _percent(c["together"], c["questions"]),
                 _percent(c["auto"], c["questions"]),
             ]
-            for s in sets
+            for s in (*sets, {"name": "all", "compared": found["compared"]})
             if (c := s["compared"])
         ),
     )
@@ -160,7 +161,7 @@ def tables(found: dict[str, Any]) -> list[Table]:
             for family, (solved, count) in s["families"].items()
         ),
     )
-    return [solved, compared, failed, families]
+    return [solved, beside, failed, families]
 
 
 def _beside(compared: dict[str, Any], name: str) -> str:

@@ -31,7 +31,7 @@ def changes_of_variable(
 def _scaled(f: sympy.Expr, x: sympy.Symbol) -> Iterator[tuple[str, sympy.Expr, sympy.Expr]]:
     """u = a*x + b for the awkward linear arguments of functions and powers in ``f``."""
     seen: set[sympy.Expr] = set()
-    inner = [e.args[0] for e in f.atoms(sympy.Function) if e.args]
+    inner = [u for e in f.atoms(sympy.Function) for u in e.args[:1] if isinstance(u, sympy.Expr)]
     inner += [p.base for p in f.atoms(sympy.Pow)] + [p.exp for p in f.atoms(sympy.Pow)]
     for u in inner:
         if u in seen or u == x:

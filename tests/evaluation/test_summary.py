@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from service.evaluation.integrate import Record, Rival, read
-from service.evaluation.integrate_summary import summarise, tables
+from service.evaluation.integrate_summary import compared, summarise, tables
 
 SOLVED = Record(
     "independent",
@@ -55,16 +55,17 @@ def test_a_refuted_answer_is_never_lost() -> None:
 def test_the_comparison_is_of_the_same_questions() -> None:
     """Only what SymPy was asked counts, for the model too."""
     (entry,) = summarise([SOLVED, FAILED])
-    compared = entry["compared"]
-    assert (compared["questions"], compared["model"]) == (1, 1)
-    assert (compared["integrate"], compared["manualintegrate"], compared["together"]) == (1, 0, 1)
-    assert compared["integrate_s"] == {"median": 1.0, "p95": 1.0}
-    assert compared["manualintegrate_s"] == {}
+    beside = entry["compared"]
+    assert beside == compared([SOLVED, FAILED])
+    assert (beside["questions"], beside["model"]) == (1, 1)
+    assert (beside["integrate"], beside["manualintegrate"], beside["together"]) == (1, 0, 1)
+    assert beside["integrate_s"] == {"median": 1.0, "p95": 1.0}
+    assert beside["manualintegrate_s"] == {}
 
 
 def test_tables_can_be_drawn_without_a_comparison() -> None:
     """An evaluation that asked no rival prints all the same."""
-    drawn = tables({"sets": summarise([FAILED])})
+    drawn = tables({"sets": summarise([FAILED]), "compared": compared([FAILED])})
     assert [table.row_count for table in drawn] == [1, 0, 1, 1]
 
 
