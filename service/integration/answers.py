@@ -148,7 +148,7 @@ def without_constants(e: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
 
 
 #: Operations of a constant below which it is short, and beyond which it is left alone.
-_SHORT, _LONG = 4, 120
+_SHORT, _LONG = 4, 60
 
 
 def with_short_constants(e: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
