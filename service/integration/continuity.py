@@ -8,6 +8,8 @@ discontinuities").
 
 from __future__ import annotations
 
+from typing import Final
+
 import sympy
 from sympy import S
 
@@ -48,25 +50,51 @@ def _mend_steps(antiderivative: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
     return antiderivative - sympy.factor(total.subs(level, step))
 
 
+#: Highest degree of a polynomial whose sign is looked at.
+MAX_DEGREE: Final = 4
+
+
 def _mend_signs(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
-    """Close the jump at the zero of u for each sign(u) or |u| with u linear."""
-    for u in {a.args[0] for a in antiderivative.atoms(sympy.sign, sympy.Abs)}:
-        if not (u.is_polynomial(x) and sympy.degree(u, x) == 1):
-            continue
-        zero = sympy.solve(u, x)[0]
-        if not _finite(integrand, x, zero):
-            continue
-        sides = []
-        for side in (1, -1):
-            branch = antiderivative.xreplace({sympy.sign(u): S(side), sympy.Abs(u): side * u})
-            if not _finite(branch, x, zero):
-                break
-            sides.append(branch.subs(x, zero))
-        else:
-            jump = sympy.expand(sides[0] - sides[1])
-            if jump != 0:
-                antiderivative = sympy.factor_terms(antiderivative - jump / 2 * sympy.sign(u))
-    return antiderivative
+    """Close the jumps at the zeros of u for each sign(u), |u| or Heaviside(u), u a polynomial."""
+    kinds = (sympy.sign, sympy.Abs, sympy.Heaviside)
+    inside = {node.args[0] for node in antiderivative.atoms(*kinds)}
+    steps = []
+    for u in sorted(inside, key=sympy.default_sort_key):
+        others = inside - {u}
+        for zero, step in _sign_changes(u, x):
+            if not _finite(integrand, x, zero) or any(v.subs(x, zero) == 0 for v in others):
+                continue
+            sides = []
+            for side in (S.One, S.NegativeOne):
+                table = {sympy.sign(u): side, sympy.Abs(u): side * u}
+                table |= {node: (1 + side) / 2 for node in antiderivative.atoms(sympy.Heaviside)
+                          if node.args[0] == u}  # fmt: skip
+                branch = antiderivative.xreplace(table)
+                if not _finite(branch, x, zero):
+                    break
+                sides.append(branch.subs(x, zero))
+            else:
+                jump = sympy.expand(sides[0] - sides[1])
+                heaviside = sympy.Heaviside(u)
+                steps.append(jump * heaviside if antiderivative.has(heaviside) else jump / 2 * step)
+    return sympy.factor_terms(antiderivative - sympy.Add(*steps)) if any(steps) else antiderivative
+
+
+def _sign_changes(u: sympy.Expr, x: sympy.Symbol) -> list[tuple[sympy.Expr, sympy.Expr]]:
+    """(zero, step): a zero of u, and what goes from -1 to 1 there when u does."""
+    if not (u.is_polynomial(x) and 1 <= sympy.degree(u, x) <= MAX_DEGREE):
+        return []
+    if sympy.degree(u, x) == 1:
+        return [(sympy.solve(u, x)[0], sympy.sign(u))]
+    if u.free_symbols != {x}:
+        return []
+    changes = []
+    for zero in dict.fromkeys(sympy.real_roots(sympy.Poly(u, x))):
+        slope = u.diff(x).subs(x, zero)
+        # at a double zero u keeps its sign
+        if not zero.has(sympy.CRootOf) and slope.is_zero is False:
+            changes.append((zero, sympy.sign(slope) * sympy.sign(x - zero)))
+    return changes
 
 
 def _mend_tangent(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:

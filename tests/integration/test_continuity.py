@@ -26,3 +26,23 @@ def test_steps_are_closed(antiderivative: sympy.Expr, integrand: sympy.Expr) -> 
         place, near = sympy.Rational(half, 2), sympy.Rational(1, 10**9)
         gap = mended.subs(x, place + near) - mended.subs(x, place - near)
         assert abs(gap) < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("antiderivative", "integrand", "places"),
+    [
+        ((x**3 / 3 - x) * sympy.sign(x**2 - 1), sympy.Abs(x**2 - 1), (-1, 1)),
+        ((x**4 / 4 - x**2) * sympy.sign(x**3 - 2 * x), sympy.Abs(x**3 - 2 * x), (0, sympy.sqrt(2))),
+        (-sympy.exp(-x) * sympy.Heaviside(x - 1), sympy.exp(-x) * sympy.Heaviside(x - 1), (1,)),
+        (x * sympy.sign(x - 1) + x * sympy.sign(x - 2), sympy.sign(x - 1), (1, 2)),
+    ],
+)
+def test_signs_are_closed(
+    antiderivative: sympy.Expr, integrand: sympy.Expr, places: tuple[sympy.Expr, ...]
+) -> None:
+    """No jump is left where a polynomial inside a sign changes its own."""
+    mended = make_continuous(antiderivative, integrand, x)
+    for place in places:
+        near = sympy.Rational(1, 10**9)
+        gap = sympy.N(mended.subs(x, place + near) - mended.subs(x, place - near))
+        assert abs(gap) < 1e-7
