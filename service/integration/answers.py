@@ -13,6 +13,7 @@ import sympy
 from service.integration.agreement import compare, imaginary_parts_cancel
 from service.integration.conditions import Condition, conditions
 from service.integration.continuity import make_continuous
+from service.integration.forms import written_terms
 from service.integration.nonelementary import named_functions
 from service.integration.prove import prove_antiderivative
 from service.integration.real import make_real
@@ -114,9 +115,7 @@ def summed(
         return None
     if real and imaginary_parts_cancel(terms, variable):
         return None
-    tree = reduce(
-        lambda total, answer: call("add", total, answer.tree), answers[1:], answers[0].tree
-    )
+    tree = reduce(_plus, [term for answer in answers for term in written_terms(answer.tree)])
     started = time.monotonic()
     agreement = compare(integrand, tree, variable, over_reals=real)
     if agreement.status != "agrees" or agreement.positive:
@@ -132,6 +131,13 @@ def summed(
         elapsed_ms=sum(answer.elapsed_ms for answer in answers)
         + 1000 * (time.monotonic() - started),
     )
+
+
+def _plus(total: Tree, term: Tree) -> Tree:
+    """A sum as people write it, a difference where the term has a sign."""
+    if term.head == "neg":
+        return call("sub", total, term.args[0])
+    return call("add", total, term)
 
 
 def _failing(needed: list[Condition]) -> tuple[tuple[str, Tree], ...]:

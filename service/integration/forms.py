@@ -123,7 +123,7 @@ def split(integrand: Tree, variable: str) -> list[Tree]:
 
     A sum keeps its terms as they are written; of a quotient the numerator is split.
     """
-    written = _terms(integrand)
+    written = written_terms(integrand)
     if len(written) > 1:
         return written
     x = sympy.Symbol(variable, real=True)
@@ -135,15 +135,15 @@ def split(integrand: Tree, variable: str) -> list[Tree]:
         return [integrand]
 
 
-def _terms(tree: Tree) -> list[Tree]:
+def written_terms(tree: Tree) -> list[Tree]:
     """The terms of a sum or difference, each with its sign."""
     if tree.head == "add":
-        return [term for arg in tree.args for term in _terms(arg)]
+        return [term for arg in tree.args for term in written_terms(arg)]
     if tree.head == "sub":
         left, right = tree.args
-        return [*_terms(left), *map(negated, _terms(right))]
+        return [*written_terms(left), *map(negated, written_terms(right))]
     if tree.head == "neg":
-        terms = _terms(tree.args[0])
+        terms = written_terms(tree.args[0])
         return [negated(term) for term in terms] if len(terms) > 1 else [tree]
     return [tree]
 
