@@ -35,6 +35,7 @@ from service.integration.singular import (
     oscillates_at,
     vanishes_at,
 )
+from service.integration.straighten import straightened
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.tree import Tree
@@ -120,6 +121,12 @@ def solve_definite(
         f, a, b = -f, b, a
         integrand = from_sympy(f)
         antiderivative = antiderivative and from_sympy(-to_sympy(antiderivative))
+    straight = straightened(f, x, a, b, antiderivative and to_sympy(antiderivative))
+    if straight is not None:
+        f, a, b = straight.integrand, straight.lower, S.Infinity
+        integrand = from_sympy(f)
+        big = straight.antiderivative
+        antiderivative = None if big is None else from_sympy(big)
     result = _solve(integrand, f, x, a, b, antiderivative, proved, fallback, deadline)
     return replace(result, elapsed_ms=1000 * (time.monotonic() - started))
 

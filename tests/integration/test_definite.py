@@ -207,3 +207,34 @@ def test_slow_convergence_is_exact(integrand: str, lower: str, upper: str, expec
     assert found.tree is not None
     difference = to_sympy(found.tree) - to_sympy(parse(expected))
     assert abs(sympy.N(difference, 30)) < 1e-20
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper", "expected"),
+    [
+        ("sin(x**2)", "0", "oo", "sqrt(2*pi)/4"),
+        ("cos(x**2)", "-oo", "oo", "sqrt(2*pi)/2"),
+        ("cos(2*x**2)", "-oo", "0", "sqrt(pi)/4"),
+    ],
+)
+def test_waves_that_quicken_are_summed_to_infinity(
+    integrand: str, lower: str, upper: str, expected: str
+) -> None:
+    """Fresnel's integrals: in x**2 the waves have one length."""
+    big = parse("sqrt(pi/2)*fresnels(x*sqrt(2/pi))")
+    if integrand != "sin(x**2)":
+        scale = "2*" if "2*x" in integrand else ""
+        big = parse(f"sqrt(pi/(2*{scale}1))*fresnelc(x*sqrt({scale}2/pi))")
+    found = solve_definite(parse(integrand), "x", parse(lower), parse(upper), big, True, False, 10)
+    assert found.status == "proved"
+    assert found.tree is not None
+    assert abs(float(to_sympy(found.tree)) - float(to_sympy(parse(expected)))) < 1e-12
+
+
+def test_halves_that_diverge_are_not_folded() -> None:
+    """x*sin(x**2) is odd, and yet has no integral over the whole line."""
+    big = parse("-cos(x**2)/2")
+    found = solve_definite(
+        parse("x*sin(x**2)"), "x", parse("-oo"), parse("oo"), big, True, False, 10
+    )
+    assert found.convergence != "improper" or found.tree is None
