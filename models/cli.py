@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from models.heat import cli as heat
+
+if TYPE_CHECKING:
+    from models.dataset import Example
 
 app = typer.Typer(no_args_is_help=True)
 train_app = typer.Typer(help="Train a model; a second start resumes.", no_args_is_help=True)
@@ -22,6 +26,9 @@ export_app.command("heat")(heat.export)
 
 _RUNS = Path("runs")
 _ARTIFACTS = Path(__file__).parent / "artifacts"
+
+#: Examples that tell the range of what int8 layers are given, and the seed they are drawn with.
+_EXAMPLES, _EXAMPLES_SEED = 300, 501
 
 Minutes = Annotated[float, typer.Option(help="Wall-clock minutes, all starts together.")]
 Shards = Annotated[int, typer.Option(help="Files of 20,000 examples to make first.")]
@@ -114,7 +121,10 @@ def export_differentiate(
     output: Output = _ARTIFACTS,
 ) -> None:
     """Export the differentiation model."""
-    _export("differentiate", folder, output, version, "expression")
+    from models.differentiate.data import Drawn, examples
+
+    drawn = examples(_EXAMPLES_SEED, _EXAMPLES, Drawn())
+    _export("differentiate", folder, output, version, "expression", drawn)
 
 
 @export_app.command("integrate")
@@ -124,7 +134,12 @@ def export_integrate(
     output: Output = _ARTIFACTS,
 ) -> None:
     """Export the integration model, for beams up to 50."""
-    _export("integrate", folder, output, version, "terms", beam=50)
+    from models.integrate.data import Drawn, examples
+    from models.integrate.excluded import Measured
+
+    # nothing is trained on these, so nothing need be excluded
+    drawn = (item for _, item in examples(_EXAMPLES_SEED, _EXAMPLES, Drawn(), Measured()))
+    _export("integrate", folder, output, version, "terms", drawn, beam=50)
 
 
 def _export(
@@ -133,10 +148,13 @@ def _export(
     output: Path,
     version: str,
     kind: Literal["expression", "terms"],
+    examples: Iterable[Example],
     beam: int = 16,
 ) -> None:
+    from models.dataset import Shard
     from models.export import LIMITS, export
 
     limits = replace(LIMITS, beam=beam)
-    export(folder / "checkpoint.pt", name, output, version, output=kind, limits=limits)
+    shard = Shard.of(examples)
+    export(folder / "checkpoint.pt", name, output, version, shard, output=kind, limits=limits)
     typer.echo(f"written to {output / name}")

@@ -13,6 +13,7 @@ import torch
 
 from models import artifacts
 from models.config import ModelConfig
+from models.dataset import Shard, example
 from models.export import LIMITS, export_model
 from models.random_trees import Alphabet, RandomTrees
 from models.transformer import Transformer
@@ -46,12 +47,19 @@ def exported(factory: pytest.TempPathFactory) -> Path:
         training = {"steps": 0, "examples": 0, "minutes": 0.0}
         # so wide that the decoder gives back every continuation of a hypothesis
         limits = replace(LIMITS, beam=64)
-        manifest = export_model(network(), "tiny", folder, "1.0", training, limits=limits)
+        manifest = export_model(
+            network(), "tiny", folder, "1.0", training, examples(), limits=limits
+        )
         shutil.copytree(folder / "tiny", folder / "ansatz")
         replace(manifest, name="ansatz", output="terms").write(folder / "ansatz")
         assert set(artifacts.find(folder)) == {"tiny", "ansatz"}
         _EXPORTED.append(folder)
     return _EXPORTED[0]
+
+
+def examples() -> Shard:
+    """Questions of many lengths, each labelled with itself."""
+    return Shard.of(example(source, source.ids) for source in questions(36))
 
 
 def questions(count: int) -> list[Encoded]:

@@ -6,15 +6,16 @@ search is done, whatever the others do (Orca, Yu et al., OSDI 2022).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from service.engine import grammar
+from models.paths import DIGITS, FIRST_DIGIT
+from models.paths import rows as path_rows
 from service.engine.rows import Rows
 from service.engine.search import Hypothesis, Search
 from service.engine.session import ModelSession
@@ -23,9 +24,11 @@ from tokenizer.vocabulary import PAD, SIZE
 #: Questions are padded to a multiple of this many tokens.
 _SOURCE_BLOCK = 16
 #: The cache grows by this many places at a time.
-_PLACE_BLOCK = 64
+_PLACE_BLOCK = 32
 #: A product of one row would be summed in another order than one of several.
 _LEAST_WIDTH = 2
+#: The part of a hypothesis that goes into an array: word, parent, path, pointed, rule.
+_DESCRIBED = slice(4, 9)
 #: Questions are encoded together when the shortest is at least this share of the longest.
 _ALIKE = 0.5
 
@@ -52,11 +55,6 @@ class Item:
     submitted: float
     started: float = 0.0
     future: Future[Generation] = field(default_factory=Future)
-
-    names: npt.NDArray[np.float32] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.names = grammar.names(self.search.source)
 
     @property
     def length(self) -> int:
@@ -121,7 +119,7 @@ class Batch:
                 paths[row, : item.length] = item.search.source.paths
             memory = self.session.encode(tokens, paths)
             for row, item in enumerate(group):
-                self._rows.add(memory, row, item.length)
+                self._rows.add(memory, row, item.search.source)
                 self.items.append(item)
 
     def leave(self, item: Item) -> None:
@@ -134,54 +132,70 @@ class Batch:
     def step(self) -> None:
         """Every search goes on by one token."""
         searches = [item.search for item in self.items]
-        width = max(_LEAST_WIDTH, *(len(search.beam) for search in searches))
-        self._rows.resize(len(searches), self._source(self.items), self._places())
         sizes = [len(search.beam) for search in searches]
-        previous, parents, paths, rules = np.ascontiguousarray(
-            np.array([partial.columns for s in searches for partial in s.beam], np.int64).T
-        )
-        items = np.repeat(np.arange(len(searches)), sizes)
-        columns = np.concatenate([np.arange(size) for size in sizes])
-        grid, grid_rules = np.zeros((2, len(searches), width), np.int64)
-        grid[items, columns] = np.arange(len(items))
-        grid_rules[items, columns] = rules
-        scores = np.full(grid.shape, -np.inf, np.float32)
-        scores[items, columns] = [partial.score for s in searches for partial in s.beam]
-        best, index = self._rows.binding.step(
-            {
-                "previous": previous,
-                "parents": parents,
-                "paths": paths,
-                "items": items,
-                "places": np.repeat([search.used for search in searches], sizes) + columns,
-                "cells": items * width + columns,
-                "grid": grid,
-                "scores": scores,
-                "word_bias": grammar.WORDS[grid_rules]
-                + np.stack([item.names for item in self.items]),
-                "reference_bias": grammar.REFERENCES[grid_rules],
-                "visible": self._visible(width),
-            }
-        )
+        width = max(_LEAST_WIDTH, *sizes)
+        self._rows.resize(len(searches), self._source(self.items), self._places())
         most = 2 * max(search.width for search in searches)
-        origins, tokens = np.divmod(index[:, :most], SIZE + self._rows.source)
+        best, index = self._rows.binding.step(self._told(searches, sizes, width), most)
+        origins, tokens = np.divmod(index, SIZE + self._rows.source)
         for search, *found in zip(
-            searches, best[:, :most].tolist(), origins.tolist(), tokens.tolist(), strict=True
+            searches, best.tolist(), origins.tolist(), tokens.tolist(), strict=True
         ):
             search.extend(*found)
 
-    def _visible(self, width: int) -> npt.NDArray[np.bool_]:
-        """(B, W, P), from the bits that hypotheses carry."""
+    def _told(
+        self, searches: Sequence[Search], sizes: Sequence[int], width: int
+    ) -> dict[str, npt.NDArray[Any]]:
+        """What the decoder is told anew; see :func:`models.graphs.decoder`."""
+        partials = [partial for search in searches for partial in search.beam]
+        count = len(partials)
+        described = np.array([partial[_DESCRIBED] for partial in partials], np.int64).T
+        words = np.empty((2 + DIGITS, count), np.int64)
+        words[:2] = described[:2]
+        words[2:] = path_rows(described[2])
+        words[2:] += FIRST_DIGIT
+        cells = np.empty((count, 2), np.int64)
+        cells[:, 0] = np.repeat(np.arange(len(searches)), sizes)
+        cells[:, 1] = [column for size in sizes for column in range(size)]
+        items, columns = cells.T
+        places = np.empty((count, self.session.heads, 3), np.int64)
+        places[:, :, 0] = items[:, None]
+        places[:, :, 1] = np.arange(self.session.heads)
+        places[:, :, 2] = (np.repeat([search.used for search in searches], sizes) + columns)[
+            :, None
+        ]
+        pointed = np.empty((count, 2), np.int64)
+        pointed[:, 0] = items
+        np.maximum(described[3], 0, out=pointed[:, 1])
+        grid, rules = np.zeros((2, len(searches), width), np.int64)
+        grid[items, columns] = np.arange(count)
+        rules[items, columns] = described[4]
+        scores = np.full((*grid.shape, 1), -np.inf, np.float32)
+        scores[items, columns, 0] = [partial.score for partial in partials]
+        return {
+            "words": words,
+            "pointed": pointed,
+            "refers": (described[3] >= 0).astype(self.session.types["refers"])[:, None],
+            "places": places,
+            "cells": cells,
+            "grid": grid,
+            "rules": rules,
+            "scores": scores,
+            "visible": self._visible(searches, width),
+        }
+
+    def _visible(self, searches: Sequence[Search], width: int) -> npt.NDArray[np.bool_]:
+        """(B, 1, W, P), from the bits that hypotheses carry."""
         size = self._rows.places // 8
-        bits = b"".join(
-            past.to_bytes(size, "little")
-            for item in self.items
-            for past in itertools.chain(
-                item.search.visible(), itertools.repeat(0, width - len(item.search.beam))
-            )
-        )
-        flags = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
-        return flags.view(np.bool_).reshape(len(self.items), width, -1)
+        rows: list[bytes] = []
+        for search in searches:
+            rows += [
+                (partial.past | 1 << place).to_bytes(size, "little")
+                for place, partial in enumerate(search.beam, search.used)
+            ]
+            rows += [bytes(size)] * (width - len(search.beam))
+        flags = np.unpackbits(np.frombuffer(b"".join(rows), np.uint8), bitorder="little")
+        return flags.view(np.bool_).reshape(len(searches), 1, width, -1)
 
     def _source(self, items: Sequence[Item]) -> int:
         return _padded(max((item.length for item in items), default=1), _SOURCE_BLOCK)

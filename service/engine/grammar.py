@@ -8,6 +8,7 @@ Both together make a *rule*, a row of :data:`WORDS`.
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 import numpy as np
@@ -69,9 +70,15 @@ REFERENCES: Final = (
 )
 
 
+@functools.lru_cache(maxsize=64)
+def table(source: int) -> Floats:
+    """(rules, V + S) for questions that are padded to ``source`` tokens."""
+    return np.concatenate([WORDS, np.repeat(REFERENCES, source, axis=1)], axis=1)
+
+
 def names(source: Encoded) -> Floats:
-    """(1, V): -inf for parameters and lifted numbers that are not in the question."""
-    bias = np.zeros((1, v.SIZE), np.float32)
+    """(1, V + S): -inf for parameters and lifted numbers that are not in the question."""
+    bias = np.zeros((1, v.SIZE + len(source.ids)), np.float32)
     bias[0, v.FIRST_PARAMETER : v.FIRST_PARAMETER + v.PARAMETERS] = -np.inf
     bias[0, v.FIRST_NUMBER : v.FIRST_NUMBER + v.NUMBERS] = -np.inf
     bias[0, list(source.ids)] = 0

@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
-from service.engine.session import Binding, ModelSession
+from service.engine import grammar
+from service.engine.session import GRAMMAR, NAMES, Array, Binding, ModelSession
+from tokenizer.codec import Encoded
+from tokenizer.vocabulary import SIZE
 
-#: The additive mask of padding, as the encoder writes it.
-_MASKED = -1e4
+#: What changes with the questions and with the time that they have been in work.
+_VARYING = ("source", "choices", "places")
+#: What stands where a question has ended; 0 where nothing is said. ``mask`` and ``there`` are
+#: the encoder's.
+_PADDING: Mapping[str, float] = {"mask": -1e4, "there": 0, NAMES: -np.inf}
 
 
 class Rows:
@@ -26,11 +31,13 @@ class Rows:
     def __init__(self, session: ModelSession) -> None:
         self._session = session
         self._axis = {
-            name: next(i for i, size in enumerate(shape) if size in ("source", "places"))
+            name: next(i for i, size in enumerate(shape) if size in _VARYING)
             for name, shape in session.shapes.items()
         }
         self._arrays = {
-            name: np.zeros([size if isinstance(size, int) else 0 for size in shape], np.float32)
+            name: np.zeros(
+                [size if isinstance(size, int) else 0 for size in shape], session.types[name]
+            )
             for name, shape in session.shapes.items()
         }
         self._binding: Binding | None = None
@@ -52,25 +59,29 @@ class Rows:
             return
         self._release()
         self.capacity, self.source, self.places = max(rows, self.capacity), source, places
+        lengths = {"source": source, "places": places, "choices": SIZE + source}
         for name, old in self._arrays.items():
             axis = self._axis[name]
             shape = list(old.shape)
             shape[0] = self.capacity
-            shape[axis] = places if name in self._session.caches else source
-            new = np.full(shape, _MASKED if name == "mask" else 0, np.float32)
+            shape[axis] = lengths[str(self._session.shapes[name][axis])]
+            new = np.full(shape, _PADDING.get(name, 0), old.dtype)
             part = self._part(name, min(shape[axis], old.shape[axis]))
             new[: self.count][part] = old[: self.count][part]
             self._arrays[name] = new
 
-    def add(self, memory: Mapping[str, npt.NDArray[np.float32]], row: int, length: int) -> None:
-        """Append an item: row ``row`` of what the encoder gave, ``length`` tokens of it."""
+    def add(self, memory: Mapping[str, Array], row: int, source: Encoded) -> None:
+        """Append an item: row ``row`` of what the encoder gave for the question ``source``."""
         self._release()
         new = slice(self.count, self.count + 1)
         for name, array in memory.items():
-            part = self._part(name, length)
-            if name == "mask":
-                self._arrays[name][new] = _MASKED
+            part = self._part(name, len(source.ids))
+            if name in _PADDING:
+                self._arrays[name][new] = _PADDING[name]
             self._arrays[name][new][part] = array[row : row + 1][part]
+        names = grammar.names(source)
+        self._arrays[NAMES][new] = _PADDING[NAMES]
+        self._arrays[NAMES][new][self._part(NAMES, names.shape[-1])] = names
         self.count += 1
 
     def remove(self, row: int) -> None:
@@ -85,9 +96,8 @@ class Rows:
     def binding(self) -> Binding:
         """The decoder bound to the rows that there are."""
         if self._binding is None:
-            self._binding = self._session.bind(
-                {name: array[: self.count] for name, array in self._arrays.items()}
-            )
+            kept = {name: array[: self.count] for name, array in self._arrays.items()}
+            self._binding = self._session.bind({GRAMMAR: grammar.table(self.source), **kept})
         return self._binding
 
     def _part(self, name: str, length: int) -> tuple[slice, ...]:

@@ -14,17 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from models.artifacts import Output
+from models.paths import FIRST_PARENT, NOTHING
 from service.engine.grammar import kind, rule
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded, advance
 
 #: Below this no sum of log-probabilities is found: a token was masked.
 IMPOSSIBLE = -5000.0
-
-#: What the decoder is told of one hypothesis: previous token, parent, path code, rule.
-Columns = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +34,24 @@ class Hypothesis:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """A tree with open slots.
+class Partial(NamedTuple):
+    """A tree with open slots, and what the decoder is told of it.
 
-    ``past`` has a bit for each place of the cache that this hypothesis sees.
+    ``past`` has a bit for each place of the cache that this hypothesis sees. ``word`` and
+    ``parent`` are rows of the decoder's table (:mod:`models.paths`): the token before, or
+    ``pointed``, the position that it refers to, else -1; and where the next token hangs, at
+    ``path``, by ``rule``.
     """
 
     tokens: tuple[int, ...]
     score: float
     open_slots: list[tuple[int, int]]
     past: int
-    columns: Columns
+    word: int
+    parent: int
+    path: int
+    pointed: int
+    rule: int
 
 
 class Search:
@@ -83,31 +88,31 @@ class Search:
             full and best <= self.finished[-1].score
         )
 
-    def visible(self) -> list[int]:
-        """For each hypothesis the places it sees in the coming step, its own included, as bits."""
-        return [partial.past | 1 << place for place, partial in enumerate(self.beam, self.used)]
-
     def extend(
         self, scores: Sequence[float], origins: Sequence[int], tokens: Sequence[int]
     ) -> None:
         """Go on to the next token; the continuations come in falling order of score."""
-        past = self.visible()
-        best = max([scores[0], *(hypothesis.score for hypothesis in self.finished[:1])])
+        best = scores[0]
+        if self.finished and self.finished[0].score > best:
+            best = self.finished[0].score
         least = max(best - self.spread, IMPOSSIBLE)
         beam: list[Partial] = []
+        finished: list[Hypothesis] = []
         for score, origin, token in zip(scores, origins, tokens, strict=True):
             if score < least:
                 break
             parent = self.beam[origin]
             if len(parent.open_slots) == 1 and v.arity(token) == 0:
-                self.finished.append(Hypothesis((*parent.tokens, token), score))
+                finished.append(Hypothesis((*parent.tokens, token), score))
             elif len(beam) < self.width:
                 open_slots = parent.open_slots.copy()
                 advance(open_slots, token)
-                beam.append(self._partial((*parent.tokens, token), score, open_slots, past[origin]))
-        # a stable sort: among equals the one finished first stays first
-        ranked = sorted(self.finished, key=lambda hypothesis: -hypothesis.score)[: self.width]
-        self.finished = [hypothesis for hypothesis in ranked if hypothesis.score >= least]
+                past = parent.past | 1 << self.used + origin
+                beam.append(self._partial((*parent.tokens, token), score, open_slots, past))
+        if finished or self.finished:
+            # a stable sort: among equals the one finished first stays first
+            ranked = sorted([*self.finished, *finished], key=lambda hypothesis: -hypothesis.score)
+            self.finished = [h for h in ranked[: self.width] if h.score >= least]
         self.steps += 1
         self.used += len(self.beam)
         self.beam = beam
@@ -118,4 +123,11 @@ class Search:
         parent, path = open_slots[-1]
         allowed = rule(kind(parent, path, self.output), self.longest - len(tokens), len(open_slots))
         previous = tokens[-1] if tokens else v.START
-        return Partial(tokens, score, open_slots, past, (previous, parent, path, allowed))
+        return Partial(
+            tokens,
+            score,
+            open_slots,
+            past,
+            *(NOTHING if previous >= v.SIZE else previous, FIRST_PARENT + parent, path),
+            *(previous - v.SIZE if previous >= v.SIZE else -1, allowed),
+        )

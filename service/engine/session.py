@@ -1,7 +1,7 @@
 """The two graphs of a model in ONNX Runtime, on the CPU or on a CUDA device.
 
 The caches of the decoder are outputs bound to the memory of their inputs, so a
-step writes only what is new.
+step writes only what is new; what it is told is written over what the last one was told.
 """
 
 from __future__ import annotations
@@ -17,16 +17,28 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from models.artifacts import ArtifactError, Manifest
+from models.paths import rows as path_rows
 from service.engine.errors import DeviceUnavailable
 
 Device = Literal["auto", "cpu", "cuda"]
 Array = npt.NDArray[Any]
 
-#: What the decoder is told anew at each step; :mod:`models.export` says what it is.
+#: What the decoder is told anew at each step; :mod:`models.graphs` says what it is.
 FEEDS = (
-    *("previous", "parents", "paths", "items", "places", "cells"),
-    *("grid", "scores", "word_bias", "reference_bias", "visible"),
+    *("words", "pointed", "refers", "places", "cells", "grid", "rules"),
+    *("scores", "visible", "continuations"),
 )
+#: What it is told once: what may stand where, and what of each question.
+GRAMMAR, NAMES = "grammar", "names"
+
+#: NumPy's names of the types that the graphs take.
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+}
 
 _CUDA = "CUDAExecutionProvider"
 _CPU = "CPUExecutionProvider"
@@ -88,21 +100,28 @@ class ModelSession:
         self.device = "cuda" if self.provider == _CUDA else "cpu"
         #: What the encoder gives, in the decoder's terms.
         self.memory = [output.name for output in self._encoder.get_outputs()]
-        inputs = {given.name: tuple(given.shape) for given in self._decoder.get_inputs()}
-        if not inputs.keys() >= {*self.memory, *FEEDS}:
+        inputs = {given.name: given for given in self._decoder.get_inputs()}
+        if not inputs.keys() >= {*self.memory, *FEEDS, GRAMMAR, NAMES}:
             raise ArtifactError(
                 f"{folder} was exported for another release of this engine; export it again"
             )
         #: The decoder's caches.
         self.caches = [name for name in inputs if name.startswith("past_")]
-        #: Shape of each of both; "batch", "source" and "places" vary.
+        #: What is kept for each item; "batch", "source", "choices" and "places" vary.
         self.shapes: dict[str, tuple[int | str, ...]] = {
-            name: inputs[name] for name in (*self.memory, *self.caches)
+            name: tuple(inputs[name].shape) for name in (NAMES, *self.memory, *self.caches)
         }
+        #: NumPy's type of each input of the decoder.
+        self.types: dict[str, type[np.generic]] = {
+            name: _TYPES[given.type] for name, given in inputs.items()
+        }
+        #: Heads of an attention.
+        self.heads = int(self.shapes[self.caches[0]][1])
 
     def encode(self, tokens: Array, paths: Array) -> dict[str, Array]:
         """int64 (B, S) twice -> the tensors named in :attr:`memory`, one row an item."""
-        outputs = self._encoder.run(self.memory, {"tokens": tokens, "paths": paths})
+        given = {"tokens": tokens, "digits": path_rows(paths)}
+        outputs = self._encoder.run(self.memory, given)
         return dict(zip(self.memory, outputs, strict=True))
 
     def bind(self, tensors: Mapping[str, Array]) -> Binding:
@@ -111,7 +130,7 @@ class ModelSession:
 
 
 class Binding:
-    """A decoder bound to the tensors of a batch: encoder outputs and caches, by name.
+    """A decoder bound to the tensors of a batch by name: the grammar, and all that is kept.
 
     On the CPU the arrays themselves are bound, so steps change the caches in place;
     elsewhere they are copied and :meth:`fetch` brings the caches back.
@@ -122,6 +141,7 @@ class Binding:
     ) -> None:
         self._decoder = decoder
         self._tensors = tensors
+        self._device = device
         self._binding = decoder.io_binding()
         values = {
             name: ort.OrtValue.ortvalue_from_numpy(array, device, 0)
@@ -132,20 +152,37 @@ class Binding:
             self._binding.bind_ortvalue_input(name, value)
         for name in caches:
             self._binding.bind_ortvalue_output(f"new_{name}", values[name])
-        shape = (len(tensors[caches[0]]), decoder.get_outputs()[0].shape[1])
-        self._best, self._index = np.empty(shape, np.float32), np.empty(shape, np.int64)
-        for name, array in (("best", self._best), ("index", self._index)):
-            self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+        self._rows = len(tensors[caches[0]])
+        self._told: dict[str, Array] = {}
+        self._best, self._index = np.empty((0, 0), np.float32), np.empty((0, 0), np.int64)
 
-    def step(self, feeds: Mapping[str, Array]) -> tuple[Array, Array]:
+    def step(self, feeds: Mapping[str, Array], continuations: int) -> tuple[Array, Array]:
         """One decoder step: scores and indices of the best continuations, (B, K) each.
 
         The arrays are written over by the next step.
         """
         for name, array in feeds.items():
-            self._binding.bind_cpu_input(name, array)
+            told = self._told.get(name)
+            if told is None or told.shape != array.shape or self._device != "cpu":
+                self._told[name] = array
+                value = ort.OrtValue.ortvalue_from_numpy(array)
+                self._binding.bind_ortvalue_input(name, value)
+            else:
+                told[...] = array
+        if self._best.shape[1] != continuations:
+            self._want(continuations)
         self._decoder.run_with_iobinding(self._binding)
         return self._best, self._index
+
+    def _want(self, continuations: int) -> None:
+        shape = (self._rows, continuations)
+        self._best, self._index = np.empty(shape, np.float32), np.empty(shape, np.int64)
+        for name, array in (("best", self._best), ("index", self._index)):
+            self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+        self._told["continuations"] = np.array([continuations])
+        self._binding.bind_ortvalue_input(
+            "continuations", ort.OrtValue.ortvalue_from_numpy(self._told["continuations"])
+        )
 
     def fetch(self) -> None:
         """Bring the caches back to their arrays from a device with memory of its own."""

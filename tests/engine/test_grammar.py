@@ -25,14 +25,12 @@ def test_whatever_is_allowed_decodes(data: st.DataObject, source: Encoded, kind:
     longest = data.draw(st.integers(3, 30))
     open_slots = [(v.START, 0)]
     tokens: list[int] = []
+    choices = grammar.table(len(source.ids)) + grammar.names(source)
     while open_slots:
         rule = grammar.rule(
             grammar.kind(*open_slots[-1], output), longest - len(tokens), len(open_slots)
         )
-        words = np.flatnonzero(grammar.WORDS[rule] + grammar.names(source)[0] == 0).tolist()
-        if grammar.REFERENCES[rule, 0] == 0:
-            words += range(v.SIZE, v.SIZE + len(source.ids))
-        token = data.draw(st.sampled_from(words))
+        token = data.draw(st.sampled_from(np.flatnonzero(choices[rule] == 0).tolist()))
         advance(open_slots, token)
         tokens.append(token)
     assert len(tokens) <= longest

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import onnxruntime as ort
 import pytest
 import torch
 
-from models import artifacts
+from models import artifacts, paths
 from models.artifacts import ArtifactError
 from models.config import ModelConfig
 from models.export import export_model
@@ -27,6 +28,10 @@ from tokenizer.codec import Encoded, slots
 
 WIDTH = 4
 PLACES = 128
+FLOATS: dict[str, type[np.floating[Any]]] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+}
 
 
 @pytest.fixture(scope="module")
@@ -86,43 +91,64 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
     step = ort.InferenceSession(folder / decoder, options)
     longest = max(len(item.source.ids) for item in forced) + 5
     tokens = np.full((len(forced), longest), v.PAD, np.int64)
-    paths = np.zeros_like(tokens)
+    codes = np.zeros_like(tokens)
     for row, item in enumerate(forced):
         tokens[row, : len(item.source.ids)] = item.source.ids
-        paths[row, : len(item.source.ids)] = item.source.paths
+        codes[row, : len(item.source.ids)] = item.source.paths
     names = [output.name for output in encode.get_outputs()]
-    memory = dict(zip(names, encode.run(names, {"tokens": tokens, "paths": paths}), strict=True))
+    given = {"tokens": tokens, "digits": paths.rows(codes)}
+    memory = dict(zip(names, encode.run(names, given), strict=True))
     past = {
-        given.name: np.zeros((len(forced), given.shape[1], PLACES, given.shape[3]), np.float32)
+        given.name: np.zeros(
+            (len(forced), given.shape[1], PLACES, given.shape[3]), FLOATS[given.type]
+        )
         for given in step.get_inputs()
         if given.name.startswith("past")
     }
+    (kind,) = {given.type for given in step.get_inputs() if given.name == "refers"}
+    heads = next(iter(past.values())).shape[1]
     rng = random.Random(1)
     for now in range(max(3 * i + len(item.answer) for i, item in enumerate(forced))):
         rows = [i for i, item in enumerate(forced) if 0 <= now - 3 * i < len(item.answer)]
         shape = (len(rows), WIDTH)
         columns = [forced[i].column[now - 3 * i] for i in rows]
-        scores = np.full(shape, -np.inf, np.float32)
+        scores = np.full((*shape, 1), -np.inf, np.float32)
         scores[range(len(rows)), columns] = 0
-        visible = np.zeros((*shape, PLACES), np.bool_)
+        visible = np.zeros((len(rows), 1, WIDTH, PLACES), np.bool_)
         for row, i in enumerate(rows):
             forced[i].seen.append(rng.choice([p for p in range(PLACES) if p not in forced[i].seen]))
-            visible[row, columns[row], forced[i].seen] = True
+            visible[row, 0, columns[row], forced[i].seen] = True
         now_at = [(forced[i], now - 3 * i) for i in rows]
+        previous = np.array([item.answer[t - 1] if t else v.START for item, t in now_at])
+        refers = previous >= v.SIZE
+        hung = np.array([item.hung[t] for item, t in now_at]).T
+        places = np.zeros((len(rows), heads, 3), np.int64)
+        places[:, :, 0] = np.arange(len(rows))[:, None]
+        places[:, :, 1] = np.arange(heads)
+        places[:, :, 2] = np.array([forced[i].seen[-1] for i in rows])[:, None]
         outputs = step.run(
             None,
             {
-                "previous": np.array([item.answer[t - 1] if t else v.START for item, t in now_at]),
-                "parents": np.array([item.hung[t][0] for item, t in now_at]),
-                "paths": np.array([item.hung[t][1] for item, t in now_at]),
-                "items": np.arange(len(rows)),
-                "places": np.array([forced[i].seen[-1] for i in rows]),
-                "cells": np.arange(len(rows)) * WIDTH + columns,
+                "words": np.stack(
+                    [
+                        np.where(refers, paths.NOTHING, previous),
+                        paths.FIRST_PARENT + hung[0],
+                        *(paths.FIRST_DIGIT + paths.rows(hung[1])),
+                    ]
+                ),
+                "pointed": np.stack(
+                    [np.arange(len(rows)), np.where(refers, previous - v.SIZE, 0)], 1
+                ),
+                "refers": refers.astype(FLOATS[kind])[:, None],
+                "places": places,
+                "cells": np.stack([np.arange(len(rows)), columns], 1),
                 "grid": np.repeat(np.arange(len(rows))[:, None], WIDTH, 1),
+                "rules": np.zeros(shape, np.int64),
                 "scores": scores,
-                "word_bias": np.zeros((*shape, v.SIZE), np.float32),
-                "reference_bias": np.zeros((*shape, 1), np.float32),
                 "visible": visible,
+                "continuations": np.array([v.SIZE + longest]),
+                "grammar": np.zeros((1, v.SIZE + longest), np.float32),
+                "names": np.zeros((len(rows), 1, v.SIZE + longest), np.float32),
                 **{name: array[rows] for name, array in memory.items()},
                 **{name: array[rows] for name, array in past.items()},
             },
@@ -155,21 +181,22 @@ def test_graphs_agree_with_torch(folder: Path, forced: list[Forced]) -> None:
         np.testing.assert_allclose(item.found, item.torch_log_probs(), atol=1e-4, rtol=1e-4)
 
 
-def test_int8_is_near(folder: Path, forced: list[Forced]) -> None:
-    """The int8 graphs are the same network: what float32 finds likely, they find likely."""
-    run_decoder(folder, "encoder.int8.onnx", "decoder.int8.onnx", forced)
+@pytest.mark.parametrize(("suffix", "most"), [("int8", 1.0), ("float16", 0.05)])
+def test_variants_are_near(folder: Path, forced: list[Forced], suffix: str, most: float) -> None:
+    """They are the same network: what float32 finds likely, they find likely."""
+    run_decoder(folder, f"encoder.{suffix}.onnx", f"decoder.{suffix}.onnx", forced)
     for item in forced:
         exact = item.torch_log_probs()
         best = exact.argmax(-1)[:, None]
         gap = np.take_along_axis(np.array(item.found), best, 1) - np.take_along_axis(exact, best, 1)
-        assert np.abs(gap).mean() < 1
+        assert np.abs(gap).mean() < most
 
 
 def test_ablations_are_not_exported(tmp_path: Path) -> None:
     """A network that the decoder graph does not describe is refused before anything is written."""
     model = Transformer(ModelConfig(width=16, heads=1, hidden=16, references=False))
     with pytest.raises(ValueError, match="references"):
-        export_model(model, "ablation", tmp_path, "1", {})
+        export_model(model, "ablation", tmp_path, "1", {}, tiny_model.examples())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -177,7 +204,7 @@ def test_manifest_survives_the_file(folder: Path) -> None:
     """What is read is what was exported."""
     manifest = artifacts.read(folder)
     assert ModelConfig(**manifest.config) == tiny_model.CONFIG
-    assert set(manifest.variants) == {"float32", "int8"}
+    assert set(manifest.variants) == {"float32", "int8", "float16"}
     assert manifest.default == "float32"
 
 

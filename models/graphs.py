@@ -1,0 +1,398 @@
+"""The encoder and decoder graphs, node by node.
+
+They are written by hand and not traced: a decoder step on one question is so little
+arithmetic that the number of nodes is what it costs. ONNX Runtime's ``MultiHeadAttention``
+is all between projections in one node.
+
+*Encoder*: reads a question once; besides its padding masks and what the pointer head
+needs it gives the keys and values of every cross-attention. *Decoder*: one step of a
+beam search, ending in the best continuations.
+
+All hypotheses of an item share one cache. Each step writes the keys and values of
+its hypotheses into new places, and ``visible`` tells which places belong to whose
+past. So nothing is reordered when hypotheses branch, and memory of the question is
+never copied per hypothesis. The caches come back as outputs of the same shape, to
+be bound to the same memory.
+
+Shapes as in :mod:`models.transformer`; N hypotheses altogether, W at most of one
+item, P places in the cache. What each hypothesis needs for itself is computed on the N
+that there are; they are spread over a grid (B, W) only to look at what their item shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from models.config import ModelConfig
+from models.paths import DIGITS, path_table
+from models.transformer import MASKED
+from tokenizer.vocabulary import PAD
+
+Floats = npt.NDArray[np.float32]
+Weights = Mapping[str, Floats]
+#: Layer -> least and greatest number that it is given.
+Ranges = Mapping[str, tuple[float, float]]
+Precision = Literal["float32", "float16"]
+
+OPSET = 20
+_CONTRIB = "com.microsoft"
+_EPSILON = 1e-5  # torch's, in every LayerNorm
+
+
+class Graph:
+    """A graph that grows by one node at a time; values are known by their names."""
+
+    def __init__(
+        self, weights: Weights, config: ModelConfig, precision: Precision, ranges: Ranges | None
+    ) -> None:
+        self.weights = weights
+        self.config = config
+        self.ranges = ranges
+        self.dtype = np.dtype(precision)
+        self.element = helper.np_dtype_to_tensor_dtype(self.dtype)
+        self._nodes: list[onnx.NodeProto] = []
+        self._quantised_already: dict[tuple[str, float, float], str] = {}
+        self._initializers: dict[str, onnx.TensorProto] = {}
+        self._inputs: list[onnx.ValueInfoProto] = []
+        self._outputs: list[onnx.ValueInfoProto] = []
+
+    def input(self, name: str, shape: Sequence[int | str], element: int = 0) -> str:
+        """An input of the graph, of the graph's precision unless told otherwise."""
+        self._inputs.append(helper.make_tensor_value_info(name, element or self.element, shape))
+        return name
+
+    def output(self, name: str, shape: Sequence[int | str], element: int = 0) -> None:
+        """Make ``name`` an output."""
+        self._outputs.append(helper.make_tensor_value_info(name, element or self.element, shape))
+
+    def constant(self, name: str, value: npt.NDArray[Any]) -> str:
+        """A constant; floats in the graph's precision."""
+        if name not in self._initializers:
+            kind = self.dtype if value.dtype == np.float32 else value.dtype
+            array = np.ascontiguousarray(value.astype(kind))
+            self._initializers[name] = numpy_helper.from_array(array, name)
+        return name
+
+    def weight(self, name: str) -> str:
+        """A weight of the network as it is."""
+        return self.constant(name, self.weights[name])
+
+    def add(
+        self, operator: str, *inputs: str, output: str = "", contrib: bool = False, **given: Any
+    ) -> str:
+        """A node with one output."""
+        return self.add_many(
+            operator, *inputs, outputs=[output or self.fresh()], contrib=contrib, **given
+        )[0]
+
+    def add_many(
+        self,
+        operator: str,
+        *inputs: str,
+        outputs: Sequence[str],
+        contrib: bool = False,
+        **given: Any,
+    ) -> Sequence[str]:
+        """A node with ``outputs``."""
+        domain = _CONTRIB if contrib else ""
+        name = f"{operator}_{len(self._nodes)}"
+        self._nodes.append(
+            helper.make_node(operator, inputs, outputs, name=name, domain=domain, **given)
+        )
+        return outputs
+
+    def fresh(self) -> str:
+        """A name for a value that nobody has to find."""
+        return f"v{len(self._nodes)}"
+
+    def linear(
+        self,
+        x: str,
+        name: str,
+        parts: Sequence[str] = ("",),
+        *,
+        rows: slice = slice(None),
+        scale: float = 1.0,
+        bias: bool = True,
+        flat: bool = True,
+        exact: bool = False,
+        output: str = "",
+    ) -> str:
+        """The linear layers ``name + part`` side by side, their result times ``scale``.
+
+        Of what they give only ``rows``. x is (N, I) when ``flat``, else (B, S, I). Quantised in
+        an int8 graph unless ``exact``.
+        """
+        weight, offset = (
+            np.concatenate([self.weights[f"{name}{part}.{kind}"] for part in parts])[rows]
+            * np.float32(scale)
+            for kind in ("weight", "bias")
+        )
+        called = f"{name}{'+'.join(parts)}" + (f"[{rows.start}]" if rows.start else "")
+        biases = [self.constant(f"{called}.bias", offset)] if bias else []
+        if self.ranges is not None and not exact:
+            low, high = self.ranges[name + parts[0]]
+            return self._quantised(x, called, weight, biases, low, high, output)
+        by = self.constant(f"{called}.weight", weight.T)
+        if bias and flat:
+            return self.add("Gemm", x, by, *biases, output=output)
+        product = self.add("MatMul", x, by, output="" if bias else output)
+        return self.add("Add", product, *biases, output=output) if bias else product
+
+    def _quantised(
+        self,
+        x: str,
+        name: str,
+        weight: Floats,
+        biases: Sequence[str],
+        low: float,
+        high: float,
+        output: str,
+    ) -> str:
+        low, high = min(low, 0.0), max(high, 0.0)
+        step = max(high - low, 1e-6) / 255
+        steps = np.maximum(np.abs(weight).max(1), 1e-12) / 127
+        given = (
+            self.constant(f"{name}.step", np.array(step, np.float32)),
+            self.constant(f"{name}.zero", np.array(round(-low / step), np.uint8)),
+        )
+        if (x, low, high) not in self._quantised_already:
+            self._quantised_already[x, low, high] = self.add("QuantizeLinear", x, *given)
+        return self.add(
+            "MatMulIntegerToFloat",
+            self._quantised_already[x, low, high],
+            self.constant(f"{name}.weight", np.rint(weight / steps[:, None]).astype(np.int8).T),
+            given[0],
+            self.constant(f"{name}.steps", steps.astype(np.float32)),
+            given[1],
+            *("", *biases) if biases else (),
+            contrib=True,
+            output=output,
+        )
+
+    def feed(self, x: str, name: str, *, flat: bool = True) -> str:
+        """The position-wise network."""
+        inner = self.linear(x, f"{name}.0", bias=False, flat=flat)
+        inner = self.add("FastGelu", inner, self.weight(f"{name}.0.bias"), contrib=True)
+        return self.linear(inner, f"{name}.2", flat=flat)
+
+    def norm(self, x: str, name: str) -> str:
+        """The layer norm ``name`` of x."""
+        given = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        return self.add("LayerNormalization", x, *given, epsilon=_EPSILON)
+
+    def attention(
+        self,
+        query: str,
+        keys: str,
+        values: str,
+        bias: str = "",
+        *,
+        padding: str = "",
+        added: str = "",
+    ) -> str:
+        """Multi-head attention of query (B, M, C); keys and values (B, H, N, D) or (B, N, C).
+
+        ``bias``: of all three projections. ``padding``: int32 (B, N), 0 for what is not there;
+        ``added``: (B, 1, M, N), to the scores.
+        """
+        return self.add(
+            "MultiHeadAttention",
+            *(query, keys, values, bias, padding, added),
+            contrib=True,
+            num_heads=self.config.heads,
+            mask_filter_value=MASKED,
+        )
+
+    def model(self) -> onnx.ModelProto:
+        """What has grown."""
+        graph = helper.make_graph(
+            self._nodes,
+            "graph",
+            self._inputs,
+            self._outputs,
+            list(self._initializers.values()),
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(_CONTRIB, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def _layered(name: str, layers: int) -> list[str]:
+    return [f"{name}_{kind}_{layer}" for layer in range(layers) for kind in ("keys", "values")]
+
+
+def encoder(
+    weights: Weights, config: ModelConfig, precision: Precision, ranges: Ranges | None = None
+) -> onnx.ModelProto:
+    """A question to all that a decoder asks of it.
+
+    int64 ``tokens`` (B, S) and ``digits`` (E, B, S) of their paths (:mod:`models.paths`) ->
+    ``there`` int32 (B, S), 0 for padding; ``mask`` (B, 1, S), to add to logits of references;
+    ``pointer_keys`` and ``pointer_values`` (B, S, C); for each layer of the decoder
+    ``cross_keys`` and ``cross_values`` (B, H, S, D).
+    """
+    g = Graph(weights, config, precision, ranges)
+    width, heads = config.width, config.heads
+    halves = slice(0, width), slice(width, 2 * width)
+    tokens = g.input("tokens", ["batch", "source"], TensorProto.INT64)
+    digits = g.input("digits", [DIGITS, "batch", "source"], TensorProto.INT64)
+    words = g.add("Gather", g.weight("source_embedding.weight"), tokens)
+    table = g.constant("source_paths", path_table(weights["source_path.project.weight"]))
+    axis = g.constant("path_axis", np.array([0]))
+    placed = g.add("ReduceSum", g.add("Gather", table, digits), axis, keepdims=0)
+    padding = g.add("Equal", tokens, g.constant("pad", np.array(PAD)))
+    real = g.add("Not", padding)
+    there = g.add("Cast", real, output="there", to=TensorProto.INT32)
+    chosen = g.add(
+        "Where",
+        padding,
+        g.constant("masked", np.array(MASKED, np.float32)),
+        g.constant("zero", np.array(0, np.float32)),
+    )
+    g.add("Unsqueeze", chosen, g.constant("mask_axis", np.array([1])), output="mask")
+    total = g.add("Add", words, placed)
+    for layer in range(config.encoder_layers):
+        name = f"encoder.{layer}"
+        x = g.norm(total, f"{name}.norm1")
+        query = g.linear(x, f"{name}.attention.query", bias=False, flat=False)
+        keys, values = (
+            g.linear(x, f"{name}.attention.key_value", rows=rows, bias=False, flat=False)
+            for rows in halves
+        )
+        biases = [weights[f"{name}.attention.{part}.bias"] for part in ("query", "key_value")]
+        bias = g.constant(f"{name}.attention.bias", np.concatenate(biases))
+        mixed = g.attention(query, keys, values, bias, padding=there)
+        total = g.add("Add", total, g.linear(mixed, f"{name}.attention.output", flat=False))
+        x = g.norm(total, f"{name}.norm2")
+        total = g.add("Add", total, g.feed(x, f"{name}.feed", flat=False))
+    memory = g.norm(total, "encoder_norm")
+    for name in ("pointer_key", "pointer_value"):
+        g.linear(memory, name, flat=False, exact=True, output=f"{name}s")
+    split = g.constant("heads", np.array([0, 0, heads, width // heads]))
+    for layer in range(config.decoder_layers):
+        for kind, rows in zip(("keys", "values"), halves, strict=True):
+            given = g.linear(memory, f"decoder.{layer}.cross.key_value", rows=rows, flat=False)
+            g.add(
+                "Transpose",
+                g.add("Reshape", given, split),
+                output=f"cross_{kind}_{layer}",
+                perm=[0, 2, 1, 3],
+            )
+    g.output("there", ["batch", "source"], TensorProto.INT32)
+    g.output("mask", ["batch", 1, "source"])
+    for name in ("pointer_keys", "pointer_values"):
+        g.output(name, ["batch", "source", width])
+    for name in _layered("cross", config.decoder_layers):
+        g.output(name, ["batch", heads, "source", width // heads])
+    return g.model()
+
+
+def decoder(
+    weights: Weights, config: ModelConfig, precision: Precision, ranges: Ranges | None = None
+) -> onnx.ModelProto:
+    """One step of a beam search for each of B items.
+
+    Told anew at each step, int64 where not said otherwise: ``words`` (2 + E, N), rows of the
+    joined table (:mod:`models.paths`) that describe a hypothesis: previous token, parent,
+    digits of the path; ``pointed`` (N, 2), item and position that the previous token refers
+    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, H, 3), item, head and
+    place of the cache that it writes to; ``cells`` (N, 2), item and column of the grid;
+    ``grid`` (B, W), which hypothesis is in a cell, any where there is none; ``rules`` (B, W),
+    its row of ``grammar``; ``scores`` float32 (B, W, 1), log-probability so far, -inf where
+    there is none; ``visible`` bool (B, 1, W, P), this step's place included; ``continuations``
+    (1,), how many are wanted of each item, K.
+
+    Kept between steps: ``grammar`` float32 (R, V + S), 0 for what a rule allows and -inf for
+    what it forbids; ``names`` float32 (B, 1, V + S), the same for what is not in the question;
+    what the encoder gave; ``past_keys`` and ``past_values`` (B, H, P, D) of each layer.
+
+    Gives ``best``, float32 scores (B, K) in falling order, ``index`` (B, K):
+    ``column * (V + S) + token`` (equal scores: lowest first), then ``new_past_…``.
+    """
+    g = Graph(weights, config, precision, ranges)
+    width, heads, depth = config.width, config.heads, config.decoder_layers
+    head = width // heads
+    whole, single = TensorProto.INT64, TensorProto.FLOAT
+    words = g.input("words", [2 + DIGITS, "hypotheses"], whole)
+    pointed = g.input("pointed", ["hypotheses", 2], whole)
+    refers = g.input("refers", ["hypotheses", 1])
+    places = g.input("places", ["hypotheses", heads, 3], whole)
+    cells = g.input("cells", ["hypotheses", 2], whole)
+    grid = g.input("grid", ["batch", "beam"], whole)
+    rules = g.input("rules", ["batch", "beam"], whole)
+    scores = g.input("scores", ["batch", "beam", 1], single)
+    visible = g.input("visible", ["batch", 1, "beam", "places"], TensorProto.BOOL)
+    continuations = g.input("continuations", [1], whole)
+    grammar = g.input("grammar", ["rules", "choices"], single)
+    names = g.input("names", ["batch", 1, "choices"], single)
+    there = g.input("there", ["batch", "source"], TensorProto.INT32)
+    mask = g.input("mask", ["batch", 1, "source"])
+    pointer_keys = g.input("pointer_keys", ["batch", "source", width])
+    pointer_values = g.input("pointer_values", ["batch", "source", width])
+    cross = [g.input(n, ["batch", heads, "source", head]) for n in _layered("cross", depth)]
+    past = [g.input(n, ["batch", heads, "places", head]) for n in _layered("past", depth)]
+
+    table = np.concatenate(
+        [
+            weights["target_embedding.weight"],
+            np.zeros((1, width), np.float32),  # for references
+            weights["parent_embedding.weight"],
+            path_table(weights["target_path.project.weight"]),
+        ]
+    )
+    described = g.add("Gather", g.constant("table", table), words)
+    total = g.add("ReduceSum", described, g.constant("axis", np.array([0])), keepdims=0)
+    reference = g.add("Mul", g.add("GatherND", pointer_values, pointed), refers)
+    total = g.add("Add", total, reference)
+    hidden = g.add(
+        "Where",
+        visible,
+        g.constant("zero", np.array(0, np.float32)),
+        g.constant("masked", np.array(MASKED, np.float32)),
+    )
+    per_head = g.constant("heads", np.array([0, heads, head]))
+    for layer in range(depth):
+        name = f"decoder.{layer}"
+        x = g.norm(total, f"{name}.norm1")
+        joined = g.linear(x, f"{name}.attention.", ("query", "key_value"))
+        query, *new = g.add_many(
+            "Split", joined, outputs=[f"{name}.{p}" for p in "qkv"], axis=-1, num_outputs=3
+        )
+        caches = []
+        for cache, tensor in zip(past[2 * layer : 2 * layer + 2], new, strict=True):
+            update = g.add("Reshape", tensor, per_head)
+            caches.append(g.add("ScatterND", cache, places, update, output=f"new_{cache}"))
+        keys, values = caches
+        mixed = g.attention(g.add("Gather", query, grid), keys, values, added=hidden)
+        mixed = g.add("GatherND", mixed, cells)
+        total = g.add("Add", total, g.linear(mixed, f"{name}.attention.output"))
+        query = g.linear(g.norm(total, f"{name}.norm2"), f"{name}.cross.query")
+        keys, values = cross[2 * layer : 2 * layer + 2]
+        mixed = g.attention(g.add("Gather", query, grid), keys, values, padding=there)
+        mixed = g.add("GatherND", mixed, cells)
+        total = g.add("Add", total, g.linear(mixed, f"{name}.cross.output"))
+        x = g.norm(total, f"{name}.norm3")
+        total = g.add("Add", total, g.feed(x, f"{name}.feed"))
+    x = g.norm(total, "decoder_norm")
+    spelled = g.add("Gather", g.linear(x, "to_vocabulary", exact=True), grid)
+    pointing = g.linear(x, "pointer_query", scale=width**-0.5, exact=True)
+    query = g.add("Gather", pointing, grid)
+    places_of = g.add("FusedMatMul", query, pointer_keys, contrib=True, transB=1)
+    logits = g.add("Concat", spelled, g.add("Add", places_of, mask), axis=-1)
+    if precision != "float32":
+        logits = g.add("Cast", logits, to=single)
+    log_probs = g.add("LogSoftmax", logits, axis=-1)
+    allowed = g.add("Sum", log_probs, g.add("Gather", grammar, rules), names, scores)
+    flat = g.add("Reshape", allowed, g.constant("flat", np.array([0, -1])))
+    g.add_many("TopK", flat, continuations, outputs=["best", "index"], axis=-1)
+    g.output("best", ["batch", "continuations"], single)
+    g.output("index", ["batch", "continuations"], whole)
+    for name in _layered("past", depth):
+        g.output(f"new_{name}", ["batch", heads, "places", head])
+    return g.model()
