@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -116,6 +117,10 @@ def summed(
     if real and imaginary_parts_cancel(terms, variable):
         return None
     tree = reduce(_plus, [term for answer in answers for term in written_terms(answer.tree)])
+    with contextlib.suppress(ConversionError, RecursionError):
+        # like terms of different answers together
+        collected = from_sympy(sympy.Add(*(to_sympy(answer.tree) for answer in answers)))
+        tree = min(tree, collected, key=lambda sum_: sum_.size)
     started = time.monotonic()
     agreement = compare(integrand, tree, variable, over_reals=real)
     if agreement.status != "agrees" or agreement.positive:
