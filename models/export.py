@@ -146,7 +146,7 @@ def export_model(
         config=config.as_dict(),
         training=training,
         limits=limits,
-        default="float32",
+        default={"cpu": "float32", "cuda": "float32"},
         variants=variants,
     )
     manifest.write(target)

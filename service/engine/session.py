@@ -42,6 +42,8 @@ _TYPES = {
 
 _CUDA = "CUDAExecutionProvider"
 _CPU = "CPUExecutionProvider"
+#: Provider -> kind of device, as ORT and manifests call it.
+_KINDS = {_CUDA: "cuda", _CPU: "cpu"}
 
 log = logging.getLogger(__name__)
 
@@ -73,22 +75,10 @@ class ModelSession:
         self, folder: Path, manifest: Manifest, *, device: Device, threads: int, variant: str = ""
     ) -> None:
         self.manifest = manifest
-        self.variant = variant or manifest.default
-        if self.variant not in manifest.variants:
-            raise ArtifactError(
-                f"{manifest.name} has no variant {self.variant}; "
-                f"it has {', '.join(sorted(manifest.variants))}"
-            )
-        graphs = manifest.variants[self.variant]
-        self.digest = hashlib.sha256(
-            f"{graphs.encoder.sha256} {graphs.decoder.sha256}".encode()
-        ).hexdigest()
         wanted = providers(device)
         if wanted[0] == _CUDA and hasattr(ort, "preload_dlls"):
             ort.preload_dlls()
-        self._encoder = _open(folder / graphs.encoder.file, wanted, threads)
-        self._decoder = _open(folder / graphs.decoder.file, wanted, threads)
-        self.provider = str(self._decoder.get_providers()[0])
+        self._open(folder, variant, wanted, threads)
         if device == "cuda" and self.provider != _CUDA:
             raise DeviceUnavailable(
                 "CUDA was asked for, but ONNX Runtime could not start it and fell back to "
@@ -97,7 +87,8 @@ class ModelSession:
             )
         if wanted[0] != self.provider:
             log.warning("CUDA could not be started; %s runs on the CPU", manifest.name)
-        self.device = "cuda" if self.provider == _CUDA else "cpu"
+            self._open(folder, variant, [_CPU], threads)
+        self.device = _KINDS[self.provider]
         #: What the encoder gives, in the decoder's terms.
         self.memory = [output.name for output in self._encoder.get_outputs()]
         inputs = {given.name: given for given in self._decoder.get_inputs()}
@@ -117,6 +108,22 @@ class ModelSession:
         }
         #: Heads of an attention.
         self.heads = int(self.shapes[self.caches[0]][1])
+
+    def _open(self, folder: Path, variant: str, wanted: list[str], threads: int) -> None:
+        """Open ``variant``, or the default on the best of ``wanted``."""
+        self.variant = variant or self.manifest.default[_KINDS[wanted[0]]]
+        if self.variant not in self.manifest.variants:
+            raise ArtifactError(
+                f"{self.manifest.name} has no variant {self.variant}; "
+                f"it has {', '.join(sorted(self.manifest.variants))}"
+            )
+        graphs = self.manifest.variants[self.variant]
+        self.digest = hashlib.sha256(
+            f"{graphs.encoder.sha256} {graphs.decoder.sha256}".encode()
+        ).hexdigest()
+        self._encoder = _open(folder / graphs.encoder.file, wanted, threads)
+        self._decoder = _open(folder / graphs.decoder.file, wanted, threads)
+        self.provider = str(self._decoder.get_providers()[0])
 
     def encode(self, tokens: Array, paths: Array) -> dict[str, Array]:
         """int64 (B, S) twice -> the tensors named in :attr:`memory`, one row an item."""

@@ -155,3 +155,23 @@ def expert_command(
         f"{harvest.solved} of {harvest.asked} integrands solved, {harvest.known} by the first "
         f"hypothesis as it stands; {len(harvest.examples)} examples written to {folder}"
     )
+
+
+@evaluate_app.command("variants")
+def variants_command(
+    model: Annotated[str, typer.Argument(help="differentiate or integrate.")],
+    fraction: Annotated[float, typer.Option(help="Share of each set.")] = 1.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,
+    artifacts: Annotated[Path, typer.Option(help="Folder of the models.")] = _ARTIFACTS,
+) -> None:
+    """Verified rate and CPU time of each precision; both and the default go into the manifest."""
+    from service.evaluation.variants import asked, measure, table
+    from service.settings import Settings
+
+    settings = Settings(artifacts=artifacts, redis_url=None, cache_items=0, timeout_max_s=60)
+    folder = artifacts / model
+    with Progress() as bar:
+        found = asyncio.run(measure(folder, asked(model, fraction), settings, timeout, bar))
+    found.write(folder)
+    Console().print(table(found))
+    Console().print(f"written to {folder}")

@@ -205,7 +205,7 @@ def test_manifest_survives_the_file(folder: Path) -> None:
     manifest = artifacts.read(folder)
     assert ModelConfig(**manifest.config) == tiny_model.CONFIG
     assert set(manifest.variants) == {"float32", "int8", "float16"}
-    assert manifest.default == "float32"
+    assert manifest.default == {"cpu": "float32", "cuda": "float32"}
 
 
 def copy_of(folder: Path, tmp_path: Path) -> Path:
