@@ -57,7 +57,7 @@ WIDE_BEAM: Final = 16
 #: Part of the time left that the model may use up when others could still answer.
 MODEL_SHARE: Final = 0.6
 #: Part of the time left that the first round may use up on a sum: its terms may be quicker.
-FIRST_SHARE: Final = 0.3
+FIRST_SHARE: Final = 0.1
 #: Part of the time left that the terms of a sum, one by one, may use up.
 TERMS_SHARE: Final = 0.7
 #: Part of the time of a definite integral that the search for an antiderivative may use.
