@@ -3,7 +3,8 @@
     locust -f load_tests/locustfile.py --host http://127.0.0.1:8000 Single
 
 The mix of expressions is seeded with CALCERT_LOAD_SEED, 1 unless set; every user has
-a stream of its own.
+a stream of its own. What many ask is the same in every CALCERT_LOAD_ROUND, 0 unless set, and all
+else is new.
 """
 
 from __future__ import annotations
@@ -21,8 +22,25 @@ from benchmarks.expressions import expressions
 from load_tests.answers import sound
 
 _SEED = int(os.environ.get("CALCERT_LOAD_SEED", "1"))
+_ROUND = 10**6 * int(os.environ.get("CALCERT_LOAD_ROUND", "0"))
 _USERS = itertools.count()
 _HOT = tuple(islice(expressions(_SEED - 1), 50))
+
+
+def _integrand(rng: random.Random) -> str:
+    """Of a kind that has an antiderivative, seldom the same twice."""
+    a, b, c = (rng.randint(1, 999) for _ in range(3))
+    return rng.choice(
+        (
+            f"x^{a % 4}*exp({b}*x + {c})",
+            f"x^{a % 3 + 1}*sin({b}*x + {c})",
+            f"exp({a}*x)*cos({b}*x + {c})",
+            f"x*log({a}*x + {b})",
+            f"({a}*x + {b})/(x^2 + {c})",
+            f"1/(({a}*x + {b})*(x + {1000 + c}))",
+            f"{a}*x^{b % 6} + cos({c}*x)",
+        )
+    )
 
 
 class _User(FastHttpUser):
@@ -36,8 +54,8 @@ class _User(FastHttpUser):
 
     def on_start(self) -> None:
         number = next(_USERS)
-        self.cold = expressions(_SEED + 1000 * (number + 1))
-        self.rng = random.Random(_SEED + number)
+        self.cold = expressions(_SEED + 1000 * (number + 1) + _ROUND)
+        self.rng = random.Random(_SEED + number + _ROUND)
 
     def ask(self, address: str, body: dict[str, Any], name: str | None = None) -> None:
         with self.client.post(
@@ -63,6 +81,16 @@ class Single(_User):
     @task
     def differentiate(self) -> None:
         self.ask("/differentiate", {"expression": next(self.cold)})
+
+
+class Integrals(_User):
+    """One antiderivative after the other, no two alike."""
+
+    wait_time = constant(0)
+
+    @task
+    def integrate(self) -> None:
+        self.ask("/integrate", {"expression": _integrand(self.rng)})
 
 
 class Batch(_User):
@@ -116,14 +144,37 @@ class Cached(_User):
 
 
 class Overload(_User):
-    """More than the service can do; each client asks CALCERT_LOAD_RATE times a second."""
+    """More than the service can do: CALCERT_LOAD_RATE questions a second from each user.
 
-    wait_time = constant_throughput(float(os.environ.get("CALCERT_LOAD_RATE", "5")) or 5)
+    Open loop: the times are those of a Poisson process, and what the service says does not
+    change them. A user who had to wait for an answer asks what is due since then at once, and
+    one that is refused does not care for `Retry-After`.
+    """
+
     also_fine = frozenset({429})
+    rate = float(os.environ.get("CALCERT_LOAD_RATE", "1")) or 1.0
+
+    def on_start(self) -> None:
+        super().on_start()
+        self.due = time.monotonic()
+        time.sleep(self.wait_time())
+
+    def wait_time(self) -> float:
+        """Seconds until the next question is due."""
+        self.due += self.rng.expovariate(self.rate)
+        return max(0.0, self.due - time.monotonic())
 
     @task
-    def differentiate(self) -> None:
+    def question(self) -> None:
         self.ask("/differentiate", {"expression": next(self.cold)})
+
+
+class OverloadIntegrals(Overload):
+    """The same with integrals, which take longer."""
+
+    @task
+    def question(self) -> None:
+        self.ask("/integrate", {"expression": _integrand(self.rng)})
 
 
 class Slow(_User):

@@ -5,7 +5,7 @@
     python -m load_tests.run --redis redis://127.0.0.1:6379/0
 
 Exits with 1 when a scenario had failures. ``accepted`` are answers with 200, ``refused``
-those with 429; ``RSS`` is the server process's memory after warm-up and at the end.
+those with 429; memory is resident, after the warm-up and at the end.
 """
 
 from __future__ import annotations
@@ -17,26 +17,40 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from tests.operations.process import metric, service
+from load_tests.memory import grown, resident_mib
+from tests.operations.process import Service, metric, service
 
-#: Overload is this many times what the scenario Single did just before.
+#: An overload is this many times what the service just did for its other scenario.
 OVERLOAD = 5
 
-#: Seconds of Single where it is only the baseline.
+#: What each overload is an overload of: the same questions from clients that wait for answers.
+BASELINES = {"Overload": "Single", "OverloadIntegrals": "Integrals"}
+
+#: Seconds of a scenario where it is only the baseline.
 MOST_BASELINE_S = 20
 
-#: Users of each scenario.
-SCENARIOS = {"Single": 32, "Batch": 4, "Mixed": 16, "Cached": 20, "Overload": 200, "Slow": 8}
+#: Users of each scenario. Those of an overload are many, for their questions to be on time.
+SCENARIOS = {
+    "Single": 32,
+    "Overload": 500,
+    "Integrals": 32,
+    "OverloadIntegrals": 500,
+    "Batch": 4,
+    "Mixed": 16,
+    "Cached": 20,
+    "Slow": 8,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Requests by outcome, their rate, the latency of accepted ones in ms, memory in MiB."""
+    """Requests by outcome, their rates, the latency of accepted ones in ms, memory in MiB."""
 
     scenario: str
     users: int
@@ -44,20 +58,24 @@ class Measured:
     refused: int
     failed: int
     per_s: float
+    offered_per_s: float
     p50: float
     p99: float
     server_errors: float
-    rss: tuple[float, float]
+    service_mib: tuple[float, float]
+    verifiers_mib: tuple[float, float]
 
 
-def measure(scenario: str, users: int, seconds: int, url: str, rate: float = 0) -> Measured:
+def measure(scenario: str, users: int, seconds: int, running: Service, rate: float) -> Measured:
     """Run one scenario for ``seconds`` after a warm-up of a quarter as long.
 
     ``rate`` is what all users together ask a second where the scenario leaves that open.
     """
-    _locust(scenario, users, max(5, seconds // 4), url, rate)
-    before, errors = _rss(url), _server_errors(url)
-    rows = _locust(scenario, users, seconds, url, rate)
+    url, pid = running.url, running.process.pid
+    load = partial(_locust, scenario, users, url, rate)
+    load(0, max(5, seconds // 4))
+    before, errors = resident_mib(pid), _server_errors(url)
+    rows = load(1, seconds)
     total = next(row for row in rows if row["Name"] == "Aggregated")
     refused = sum(int(row["Request Count"]) for row in rows if row["Name"].endswith(" 429"))
     accepted = [
@@ -72,14 +90,18 @@ def measure(scenario: str, users: int, seconds: int, url: str, rate: float = 0) 
         refused,
         failed,
         count / seconds,
+        int(total["Request Count"]) / seconds,
         max(float(row["50%"]) for row in accepted),
         max(float(row["99%"]) for row in accepted),
         _server_errors(url) - errors,
-        (before, _rss(url)),
+        *zip(before, resident_mib(pid), strict=True),
     )
 
 
-def _locust(scenario: str, users: int, seconds: int, url: str, rate: float) -> list[dict[str, str]]:
+def _locust(
+    scenario: str, users: int, url: str, rate: float, number: int, seconds: int
+) -> list[dict[str, str]]:
+    """Statistics by the name of a request; another ``number`` is other questions."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(  # noqa: S603 - our own command
             [
@@ -91,14 +113,11 @@ def _locust(scenario: str, users: int, seconds: int, url: str, rate: float) -> l
             check=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"CALCERT_LOAD_RATE": str(rate / users)},
+            env=os.environ
+            | {"CALCERT_LOAD_RATE": str(rate / users), "CALCERT_LOAD_ROUND": str(number)},
         )
         with Path(folder, "load_stats.csv").open(newline="") as file:
             return list(csv.DictReader(file))
-
-
-def _rss(url: str) -> float:
-    return metric(url, "process_resident_memory_bytes") / 2**20
 
 
 def _server_errors(url: str) -> float:
@@ -112,19 +131,22 @@ def _server_errors(url: str) -> float:
 
 def table(runs: list[Measured]) -> Table:
     shown = Table(title="Load; latency of accepted requests, the slowest kind of each scenario")
-    columns = "users,accepted,refused,failed,5xx,accepted/s,p50 ms,p99 ms,RSS MiB"
+    columns = (
+        "asked/s,accepted/s,accepted,refused,failed,5xx,p50 ms,p99 ms,service MiB,verifiers MiB"
+    )
     shown.add_column("scenario")
     for column in columns.split(","):
         shown.add_column(column, justify="right", no_wrap=True)
     for run in runs:
         shown.add_row(
             run.scenario,
-            *(f"{n:.0f}" for n in (run.users, run.accepted, run.refused, run.failed)),
-            f"{run.server_errors:.0f}",
-            f"{run.per_s:.1f}",
+            f"{run.offered_per_s:.0f}",
+            f"{run.per_s:.0f}",
+            *(f"{n:.0f}" for n in (run.accepted, run.refused, run.failed, run.server_errors)),
             f"{run.p50:.0f}",
             f"{run.p99:.0f}",
-            f"{run.rss[0]:.0f} → {run.rss[1]:.0f} ({run.rss[1] / run.rss[0] - 1:+.1%})",
+            grown(*run.service_mib),
+            grown(*run.verifiers_mib),
         )
     return shown
 
@@ -142,18 +164,19 @@ def main() -> int:
     redis = {"redis_url": given.redis} if given.redis else {}
     cores = len(os.sched_getaffinity(0))
     runs: list[Measured] = []
-    asked = list(given.scenarios or SCENARIOS)
-    if "Overload" in asked and "Single" not in asked:
-        asked.insert(0, "Single")  # to know what is five times as much, and what p99 to keep
-    for scenario in asked:
-        rate = OVERLOAD * next((run.per_s for run in runs if run.scenario == "Single"), 0.0)
+    asked = given.scenarios or list(SCENARIOS)
+    # to know what is five times as much, and what p99 to keep
+    asked = [BASELINES[scenario] for scenario in asked if scenario in BASELINES] + asked
+    for scenario in dict.fromkeys(asked):
+        done = {run.scenario: run.per_s for run in runs}
+        rate = OVERLOAD * done.get(BASELINES.get(scenario, ""), 0.0)
         named = not given.scenarios or scenario in given.scenarios
         seconds = given.seconds if named else min(given.seconds, MOST_BASELINE_S)
         with service(workers=cores, log_level="warning", **redis) as running:
-            runs.append(measure(scenario, SCENARIOS[scenario], seconds, running.url, rate))
+            runs.append(measure(scenario, SCENARIOS[scenario], seconds, running, rate))
     console = Console()
     if not console.is_terminal:
-        console = Console(width=130)  # a file has room
+        console = Console(width=140)  # a file has room
     console.print(table(runs))
     return int(any(run.failed for run in runs))
 

@@ -1,11 +1,12 @@
-"""Many mixed requests, and what they leave behind in the server's memory.
+"""Many mixed requests, and what they leave behind in memory.
 
     python -m load_tests.soak                       50,000 requests
     python -m load_tests.soak --requests 5000
 
 Derivatives known and new, integrals and heat equations, from 16 clients. The first fifth is
 the warm-up: caches fill to their limits. Prints one table; exits with 1 for an answer that is
-not 200, an answer without verification, or growth of 3% and more after the warm-up.
+not 200, an answer without verification, or growth of 3% and more after the warm-up, of the
+service's own process or of the verifiers together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from rich.table import Table
 from benchmarks.expressions import expressions
 from benchmarks.http import Connection
 from load_tests.answers import sound
-from tests.operations.process import metric, service
+from load_tests.memory import grown, resident_mib
+from tests.operations.process import Service, metric, service
 
 CLIENTS = 16
 WARM_UP = 0.2
@@ -61,10 +63,14 @@ class Mix:
 
 
 async def soak(
-    url: str, number: int, mix: Mix, console: Console
-) -> tuple[list[float], Counter[str]]:
-    """Memory in MiB at each tenth after the warm-up, and the number of each kind and outcome."""
-    memory: list[float] = []
+    running: Service, number: int, mix: Mix, console: Console
+) -> tuple[list[tuple[float, float]], Counter[str]]:
+    """Memory at each tenth after the warm-up, and the number of each kind and outcome.
+
+    Memory in MiB, of the service's process and of the verifiers together.
+    """
+    url, pid = running.url, running.process.pid
+    memory: list[tuple[float, float]] = []
     outcomes: Counter[str] = Counter()
     left = iter(range(number))
     marks = {int(number * (WARM_UP + (1 - WARM_UP) * tenth / 10)) for tenth in range(10)}
@@ -73,20 +79,16 @@ async def soak(
         async with Connection(url) as http:
             for at in left:
                 if at in marks:
-                    memory.append(await asyncio.to_thread(_rss, url))
-                    console.log(f"{at:,} requests, {memory[-1]:.1f} MiB")
+                    memory.append(resident_mib(pid))
+                    console.log(f"{at:,} requests, {memory[-1][0]:.1f} + {memory[-1][1]:.1f} MiB")
                 kind, path, body = mix.question()
                 status, content = await http.post(path, {**body, "timeout_s": 60})
                 fine = status == 200 and sound(json.loads(content))
                 outcomes[kind if fine else f"{kind}: {status}"] += 1
 
     await asyncio.gather(*(client() for _ in range(CLIENTS)))
-    memory.append(await asyncio.to_thread(_rss, url))
+    memory.append(resident_mib(pid))
     return memory, outcomes
-
-
-def _rss(url: str) -> float:
-    return metric(url, "process_resident_memory_bytes") / 2**20
 
 
 def main() -> int:
@@ -97,28 +99,30 @@ def main() -> int:
     started = time.monotonic()
     with service(workers=2, threads=1, log_level="warning", cache_items=CACHE_ITEMS) as running:
         memory, outcomes = asyncio.run(
-            soak(running.url, given.requests, Mix(given.seed), Console(stderr=True))
+            soak(running, given.requests, Mix(given.seed), Console(stderr=True))
         )
         restarts = metric(running.url, "calcert_verification_worker_restarts_total")
     seconds = time.monotonic() - started
-    growth = memory[-1] / memory[0] - 1
+    service_mib, verifiers_mib = zip(memory[0], memory[-1], strict=True)
     failed = sum(count for name, count in outcomes.items() if name not in _SHARES)
     kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
     shown = Table(title=f"Mixed requests: {kinds}")
-    for column in ("requests", "failed", "requests/s", "RSS MiB", "growth", "verifiers restarted"):
+    columns = "requests,failed,requests/s,service MiB,verifiers MiB,verifiers restarted"
+    for column in columns.split(","):
         shown.add_column(column, justify="right", no_wrap=True)
     shown.add_row(
         f"{given.requests:,}",
         str(failed),
         f"{given.requests / seconds:.0f}",
-        f"{memory[0]:.1f} → {memory[-1]:.1f}",
-        f"{growth:+.1%}",
+        grown(*service_mib),
+        grown(*verifiers_mib),
         f"{restarts:.0f}",
     )
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)  # a file has room
     console.print(shown)
+    growth = max(after / before - 1 for before, after in (service_mib, verifiers_mib))
     return int(failed > 0 or growth >= MOST_GROWTH)
 
 
