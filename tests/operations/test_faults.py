@@ -38,12 +38,12 @@ def test_redis_stopped_restarted_slow_and_full() -> None:
         fill,
     ]
     try:
-        with service(redis_url=redis.url, redis_rest_s=1) as running:
+        with service(redis_url=redis.url, redis_rest_s=0.2) as running:
             with clients(running.url, 4, distinct=15) as outcomes:
                 for fault in faults:
                     before = outcomes.count
                     fault()
-                    time.sleep(2.5)  # longer than Redis is left alone
+                    time.sleep(0.6)  # longer than Redis is left alone
                     give_up = time.monotonic() + 60
                     while outcomes.count < before + 40 and time.monotonic() < give_up:
                         time.sleep(0.05)
