@@ -7,18 +7,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import structlog
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request
+from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
+from starlette.responses import Response
 
 from service import problems, version
 from service.heat import route as heat
 from service.lifecycle import FAILED
 from service.metrics import Metrics
 from service.middleware import RequestBody, RequestLog
-from service.resources import open_resources
+from service.resources import Resources, open_resources
 from service.routes import batch, differentiate, integrate, page, parse, sample, steps, system
 from service.routes.admission import admit
 from service.settings import Settings
+from service.shedding import Shedding
+from service.singleflight import Full, SingleFlight
 from service.tracing import trace
 
 _DESCRIPTION = """\
@@ -62,7 +66,8 @@ def create_app(settings: Settings | None = None, *, ready_first: bool = False) -
     )
     app.state.resources = None
     app.state.metrics = metrics
-    for asked in (differentiate.router, integrate.router, heat.router, batch.router, steps.router):
+    questions = (differentiate.router, integrate.router, heat.router, batch.router, steps.router)
+    for asked in questions:
         app.include_router(asked, dependencies=[Depends(admit)])
     app.include_router(parse.router)
     app.include_router(sample.router)
@@ -71,8 +76,24 @@ def create_app(settings: Settings | None = None, *, ready_first: bool = False) -
     problems.install(app)
     if settings.tracing:
         trace(app)
+
+    def flights() -> SingleFlight | None:
+        resources: Resources | None = app.state.resources
+        return resources.flights if resources is not None else None
+
+    async def on_full(request: Request, error: Exception) -> Response:
+        resources: Resources = request.app.state.resources
+        return resources.flights.refusal().response()
+
+    app.add_exception_handler(Full, on_full)
+    routes = [route for asked in questions for route in asked.routes if isinstance(route, APIRoute)]
     # the last one added is the outermost
-    app.add_middleware(RequestBody, limit=settings.body_bytes, timeout_s=settings.body_timeout_s)
+    app.add_middleware(
+        RequestBody,
+        limit=settings.body_bytes,
+        timeout_s=settings.body_timeout_s,
+        shedding=Shedding(routes, settings.cache_items, flights),
+    )
     app.add_middleware(RequestLog, observe=metrics.observe_request)
     return app
 

@@ -46,8 +46,8 @@ class Gauges:
     def update(self) -> None:
         """Look once."""
         metrics, pool = self._metrics, self._pool
-        metrics.in_flight.set(self._flights.running)
-        metrics.in_flight_limit.set(self._flights.limit)
+        metrics.in_flight.set(self._flights.limit.running)
+        metrics.in_flight_limit.set(self._flights.limit.value)
         metrics.queue_items.labels("model").set(self._engine.waiting)
         metrics.queue_items.labels("verifier").set(pool.waiting)
         metrics.workers.set(pool.alive)

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.lifecycle import CAME_LATE, DRAINING
 from service.problems import Problem
 from service.requestid import adopt_request_id
+from service.shedding import Shedding
 
 _log = structlog.get_logger("calcert.request")
 
@@ -80,14 +81,15 @@ class RequestBody:
     """Reads the body before the application does, and then watches whether the client stays.
 
     413 past ``limit`` bytes, and without reading anything when such a length is
-    declared; 408 when the body takes longer than ``timeout_s``. When the client
-    goes, what is being done for it is cancelled.
+    declared; 408 when the body takes longer than ``timeout_s``; 429 for what
+    ``shedding`` refuses. When the client goes, what is being done for it is cancelled.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, timeout_s: float) -> None:
+    def __init__(self, app: ASGIApp, limit: int, timeout_s: float, shedding: Shedding) -> None:
         self.app = app
         self.limit = limit
         self.timeout_s = timeout_s
+        self.shedding = shedding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -106,6 +108,12 @@ class RequestBody:
         except _Gone:
             return
         else:
+            try:
+                self.shedding.check(scope, body)
+            except Problem as problem:
+                await problem.response()(scope, receive, send)
+                return
+            send = self.shedding.remembering(scope, body, send)
             await self._serve(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:

@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 
 from service.access import Access
 from service.cache import Cache, open_cache
+from service.concurrency import ConcurrencyLimit
 from service.engine import Engine
 from service.gauges import Gauges
 from service.heat.sessions import HeatModel
@@ -84,9 +85,13 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
     flights = SingleFlight(
         cache,
         metrics,
-        settings.in_flight,
-        least=4 * settings.workers,
-        soon_s=settings.in_flight_s,
+        ConcurrencyLimit(
+            settings.in_flight,
+            # a question for each core in either half of the work, decoding and verification
+            least=2 * settings.workers,
+            burst_s=settings.in_flight_s,
+            overload_s=settings.overload_s,
+        ),
     )
     access = Access(settings, cache, metrics)
     # grammars are built at first use, which no request should pay for

@@ -61,7 +61,7 @@ class Settings(BaseSettings):
         512, ge=1, description="Items that may wait for a model; one more is answered with 429."
     )
     in_flight: int = Field(
-        64,
+        40,
         ge=1,
         le=256,
         description="Most questions worked on at a time, waiting included; one more is answered "
@@ -72,6 +72,12 @@ class Settings(BaseSettings):
         gt=0,
         description="Questions are let in while those in work are expected to be done within "
         "this time, in seconds, going by how many were done lately.",
+    )
+    overload_s: float = Field(
+        0.25,
+        gt=0,
+        description="The same while more is asked than can be done: from the first question "
+        "that is refused until none had to be for a second.",
     )
     precision: Literal["auto", "float32", "int8", "float16"] = Field(
         "auto",

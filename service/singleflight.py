@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from service.cache import Cache
+from service.concurrency import ConcurrencyLimit
 from service.metrics import Metrics
 from service.problems import Problem
 
 T = TypeVar("T")
-
-#: What a computation counts for when the next one has ended.
-FADING: Final = 0.98
-
-#: Computations that must have ended before their rate is believed: the first ones of a burst
-#: end late, and the others soon after them.
-BELIEVED: Final = 16
 
 #: Part of its time that a question waits for another process which has the same one.
 PATIENCE: Final = 0.5
@@ -31,49 +24,38 @@ class _Flight:
     waiters: int = 0
 
 
+class Full(Problem):
+    """There is no place for one more computation; the client may not have been told yet."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "queue-full", "As many questions as may be worked on at a time are in work."
+        )
+
+
 class SingleFlight:
-    """One computation for each question, and no more at a time than can be done soon.
+    """One computation for each question, and no more at a time than ``limit`` says.
 
     Computations are shared within the process, and through the cache's claims
-    with every process that has the same cache. As many are let in as were recently
-    finished in ``soon_s`` seconds of work (Little's law), but never less than ``least``
-    and never more than ``most``.
+    with every process that has the same cache.
     """
 
-    def __init__(
-        self, cache: Cache, metrics: Metrics, most: int, *, least: int = 0, soon_s: float = 1e9
-    ) -> None:
-        self._most = most
-        self._least = min(least, most)
-        self._soon_s = soon_s
-        # weights that fade, so that the rate follows the kind of questions
-        self._landings = self._busy_s = 0.0
-        self._marked = 0.0
+    def __init__(self, cache: Cache, metrics: Metrics, limit: ConcurrencyLimit) -> None:
+        self.limit = limit
         self._cache = cache
         self._metrics = metrics
         self._flights: dict[Hashable, _Flight] = {}
 
-    @property
-    def running(self) -> int:
-        """Computations that have not ended."""
-        return len(self._flights)
-
-    @property
-    def limit(self) -> int:
-        """How many computations are let in at present."""
-        if self._landings < BELIEVED:
-            return self._most
-        soon = int(self._soon_s * self._landings / self._busy_s)
-        return min(self._most, max(self._least, soon))
-
     def check(self) -> None:
-        """Raises :class:`Problem` (429) when there is no place for one more computation."""
-        if self.running >= self.limit:
-            raise Problem(
-                "queue-full",
-                "As many questions as may be worked on at a time are in work.",
-                headers={"Retry-After": "1"},
-            )
+        """Raises :class:`Full` (429) when there is no place for one more computation."""
+        if self.limit.full:
+            raise Full
+
+    def refusal(self) -> Problem:
+        """What a client is told that is refused for want of a place; counts it."""
+        full = Full()
+        full.headers["Retry-After"] = str(self.limit.refuse())
+        return full
 
     async def answer(
         self,
@@ -88,7 +70,7 @@ class SingleFlight:
         inverse, with ``ValueError`` for a value that is not one. Whatever ``compute``
         raises reaches all who asked with the same ``seconds``, and is not kept. When all
         of them have been cancelled the computation is. A question without a ``key`` is
-        computed for itself. Raises :class:`Problem` (429) for a computation too many.
+        computed for itself. Raises :class:`Full` (429) for a computation too many.
         """
         if key is not None:
             known = await self._recall(key, read)
@@ -101,8 +83,7 @@ class SingleFlight:
         joined = flight is not None
         if flight is None:
             self.check()
-            if not self._flights:
-                self._marked = time.monotonic()
+            self.limit.begin()
             task = asyncio.create_task(self._compute(key, seconds, read, compute))
             flight = self._flights[name] = _Flight(task)
             task.add_done_callback(lambda task: self._landed(name, task))
@@ -156,7 +137,4 @@ class SingleFlight:
         flight = self._flights.get(name)
         if flight is not None and flight.task is task:
             del self._flights[name]
-            now = time.monotonic()
-            self._landings = 1 + FADING * self._landings
-            self._busy_s = now - self._marked + FADING * self._busy_s
-            self._marked = now
+            self.limit.end()

@@ -122,8 +122,8 @@ def test_a_client_that_leaves_is_not_worked_for(service: Serving) -> None:
         )
         connection.sendall(body)
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
-    flights = service.app.state.resources.flights
+    limit = service.app.state.resources.flights.limit
     give_up = time.monotonic() + 60
-    while flights.running and time.monotonic() < give_up:
+    while limit.running and time.monotonic() < give_up:
         time.sleep(0.05)
-    assert flights.running == 0
+    assert limit.running == 0
