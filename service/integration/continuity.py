@@ -39,7 +39,7 @@ def _mend_steps(antiderivative: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
     inner = antiderivative.subs(step, level)
     if not (u.is_polynomial(x) and sympy.degree(u, x) == 1 and inner.is_polynomial(x, level)):
         return antiderivative
-    at = sympy.solve(u - n, x)[0]
+    at = _zero_of_line(u - n, x)
     # floor(u) goes from n - 1 to n where u = n, ceiling(u) from n to n + 1
     before = n - 1 if isinstance(step, sympy.floor) else n
     jump = sympy.expand((inner.subs(level, before + 1) - inner.subs(level, before)).subs(x, at))
@@ -85,7 +85,7 @@ def _sign_changes(u: sympy.Expr, x: sympy.Symbol) -> list[tuple[sympy.Expr, symp
     if not (u.is_polynomial(x) and 1 <= sympy.degree(u, x) <= MAX_DEGREE):
         return []
     if sympy.degree(u, x) == 1:
-        return [(sympy.solve(u, x)[0], sympy.sign(u))]
+        return [(_zero_of_line(u, x), sympy.sign(u))]
     if u.free_symbols != {x}:
         return []
     changes = []
@@ -112,7 +112,7 @@ def _mend_tangent(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Sy
     varying = [part for part in sympy.Add.make_args(inner) if part.has(mark)]
     if any(part.has(x) for part in varying):
         return antiderivative
-    pole = sympy.solve(angle - (0 if cotangent else S.Pi / 2), x)[0]
+    pole = _zero_of_line(angle - (0 if cotangent else S.Pi / 2), x)
     if not _finite(integrand, x, pole):
         return antiderivative
     total = sympy.Add(*varying)
@@ -126,6 +126,11 @@ def _mend_tangent(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Sy
         return antiderivative
     step = sympy.floor((angle if cotangent else angle + S.Pi / 2) / S.Pi)
     return antiderivative + jump * step
+
+
+def _zero_of_line(u: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """x with a*x + b = 0."""
+    return sympy.expand(-u.subs(x, 0) / u.diff(x))
 
 
 def _finite(e: sympy.Expr, x: sympy.Symbol, point: sympy.Expr) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Final
@@ -9,7 +10,6 @@ from typing import Final
 import numpy as np
 import sympy
 from flint import acb, ctx
-from scipy.optimize import brentq, minimize_scalar
 from sympy import S
 
 from service.integration.domain import FloatArray, on_axis
@@ -112,8 +112,8 @@ def _grid(lower: float, upper: float) -> FloatArray:
 def zeros(guard: Tree, variable: str, lower: float, upper: float) -> list[float]:
     """Zeros of ``guard`` in the closed interval, approximately."""
 
-    def value(x: float) -> float:
-        return float(on_axis(guard, variable, np.array([x]), {})[0].real)
+    def value(at: FloatArray) -> FloatArray:
+        return np.asarray(on_axis(guard, variable, at, {}).real)
 
     points = _grid(lower, upper)
     try:
@@ -122,34 +122,52 @@ def zeros(guard: Tree, variable: str, lower: float, upper: float) -> list[float]
         return []
     real = values.real
     size = np.abs(values)
-    found: list[float] = []
     with np.errstate(all="ignore"):
         scale = np.nanmedian(np.where(np.isfinite(size), size, np.nan)) or 1.0
         changes = np.flatnonzero(np.sign(real[1:]) * np.sign(real[:-1]) < 0)
-        for i in changes:
-            try:
-                root = brentq(value, points[i], points[i + 1], xtol=1e-15, rtol=1e-14)
-            except ValueError:  # it has no value somewhere between
-                continue
-            if abs(value(root)) < 1e-6 * max(scale, 1e-12) + 1e-9:
-                found.append(float(root))
+        roots = _bisected(value, points[changes], points[changes + 1])
+        found = roots[np.abs(value(roots)) < 1e-6 * max(scale, 1e-12) + 1e-9].tolist()
         inner = np.flatnonzero((size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])) + 1
-        for i in inner:
-            if size[i] == 0:
-                found.append(float(points[i]))
-            elif size[i] < 0.05 * scale and len(found) < MAX_POINTS:
-                best = minimize_scalar(
-                    lambda x: abs(value(x)),
-                    bounds=(points[i - 1], points[i + 1]),
-                    method="bounded",
-                    options={"xatol": 1e-13},
-                )
-                if best.fun < 1e-12 * max(scale, 1e-12):
-                    found.append(float(best.x))
-        for end in (lower, upper):
-            if np.isfinite(end) and not abs(value(end)) > 1e-13 * max(scale, 1e-12):
-                found.append(end)
+        found += points[inner[size[inner] == 0]].tolist()
+        near = inner[(size[inner] > 0) & (size[inner] < 0.05 * scale)][:MAX_POINTS]
+        least = _least(lambda at: np.abs(value(at)), points[near - 1], points[near + 1])
+        found += least[np.abs(value(least)) < 1e-12 * max(scale, 1e-12)].tolist()
+        ends = np.array([end for end in (lower, upper) if np.isfinite(end)])
+        found += ends[~(np.abs(value(ends)) > 1e-13 * max(scale, 1e-12))].tolist()
     return sorted(found)
+
+
+_Values = Callable[[FloatArray], FloatArray]
+
+
+def _bisected(value: _Values, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Where ``value`` changes its sign, in all the intervals at once; (n,) twice to (m,).
+
+    Intervals inside of which there is no value are left out.
+    """
+    sign = np.sign(value(low))
+    whole = np.ones(low.shape, dtype=np.bool_)
+    for _ in range(64):
+        middle = (low + high) / 2
+        found = value(middle)
+        whole &= np.isfinite(found)
+        left = np.sign(found) == sign
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+    better = np.where(np.abs(value(low)) < np.abs(value(high)), low, high)
+    return np.asarray(better[whole])
+
+
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+
+
+def _least(value: _Values, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Where ``value`` is least, in all the intervals at once, by golden sections; (n,) twice."""
+    for _ in range(72):
+        inner = _GOLDEN * (high - low)
+        first, second = np.split(value(np.concatenate([high - inner, low + inner])), 2)
+        left = first < second
+        low, high = np.where(left, low, high - inner), np.where(left, low + inner, high)
+    return (low + high) / 2
 
 
 def breakpoints(
