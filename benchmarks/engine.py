@@ -3,11 +3,13 @@
     python -m benchmarks.engine --threads 2
     python -m benchmarks.engine --ctranslate2         beside CTranslate2, in the same run
 
-Distinct textbook questions are kept coming, so that the batch stays full. A step is
-one token of every item in the batch; tokens are those of the best answers. CPU time
-is printed beside wall-clock time, since on a busy machine only that is comparable.
+Distinct textbook questions are kept coming, so that the batch stays full to a quarter: so
+many join at a time. A step is one token of every item in the batch; tokens are those of the
+best answers. CPU time is printed beside wall-clock time, since on a busy machine only that is
+comparable.
 ``--ctranslate2`` needs the extra `load`: a network of the same shape is timed in turn with
-ours, see :mod:`benchmarks.rival`, and ``ratio`` is our tokens/s over its, by CPU time.
+ours in both precisions, see :mod:`benchmarks.rival`; the last columns are our tokens/s over
+its, by CPU time.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import itertools
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,7 +59,8 @@ class Measured:
     items_a_second: float
     tokens_a_second: float
     tokens_a_cpu_second: float
-    ratio: float | None = None
+    x_float32: float | None = None
+    x_int8: float | None = None
 
 
 def questions(seed: int) -> Iterator[Encoded]:
@@ -78,7 +81,7 @@ def measure(session: ModelSession, batch_items: int, beam: int, count: int, seed
     wall, cpu = time.perf_counter(), time.process_time()
     while waiting or batch.items:
         room = batch_items - len(batch.items)
-        if waiting and room:
+        if waiting and room >= min(len(waiting), max(1, batch_items // 4)):
             batch.join(waiting[-room:])
             del waiting[-room:]
         batch.step()
@@ -101,32 +104,42 @@ def measure(session: ModelSession, batch_items: int, beam: int, count: int, seed
     )
 
 
-def beside(rival: Rival, ours: Measured, seed: int) -> tuple[Measured, Measured]:
-    """Ours with its ratio, and the rival in the same setting."""
-    asked = list(itertools.islice(questions(seed), ours.items))
-    tokens = round(ours.tokens_a_second / ours.items_a_second)
-    wall, cpu = rival.measure(asked, ours.batch, ours.beam, tokens)
-    steps = tokens * -(-ours.items // ours.batch)
-    theirs = Measured(
-        "CTranslate2",
-        ours.batch,
-        ours.beam,
-        ours.items,
-        1000 * wall / steps,
-        1000 * cpu / steps,
-        1000 * cpu / ours.items,
-        ours.items / wall,
-        ours.items * tokens / wall,
-        ours.items * tokens / cpu,
-    )
-    ratio = ours.tokens_a_cpu_second / theirs.tokens_a_cpu_second
-    return replace(ours, ratio=ratio), theirs
+def beside(rivals: Sequence[Rival], ours: Sequence[Measured], seed: int) -> list[Measured]:
+    """Lines of ours in one setting with their ratios, then the rivals'."""
+    one = ours[0]
+    asked = list(itertools.islice(questions(seed), one.items))
+    tokens = round(one.tokens_a_second / one.items_a_second)
+    steps = tokens * -(-one.items // one.batch)
+    theirs: dict[str, Measured] = {}
+    for rival in rivals:
+        wall, cpu = rival.measure(asked, one.batch, one.beam, tokens)
+        theirs[rival.precision] = Measured(
+            f"CTranslate2 {rival.precision}",
+            one.batch,
+            one.beam,
+            one.items,
+            1000 * wall / steps,
+            1000 * cpu / steps,
+            1000 * cpu / one.items,
+            one.items / wall,
+            one.items * tokens / wall,
+            one.items * tokens / cpu,
+        )
+    compared = [
+        replace(
+            line,
+            x_float32=line.tokens_a_cpu_second / theirs["float32"].tokens_a_cpu_second,
+            x_int8=line.tokens_a_cpu_second / theirs["int8"].tokens_a_cpu_second,
+        )
+        for line in ours
+    ]
+    return [*compared, *theirs.values()]
 
 
 def main(
     model: Annotated[str, typer.Option(help="Which artifact.")] = "differentiate",
     folder: Annotated[Path, typer.Option(help="Where the artifacts lie.")] = _ARTIFACTS,
-    variants: Annotated[str, typer.Option(help="Precisions, comma separated.")] = "float32",
+    variants: Annotated[str, typer.Option(help="Precisions, comma separated.")] = "float32,int8",
     threads: Annotated[int, typer.Option(help="Threads a step uses.")] = 1,
     count: Annotated[int, typer.Option(help="Questions for each line.")] = 200,
     ctranslate2: Annotated[bool, typer.Option(help="Time CTranslate2 beside it.")] = False,
@@ -135,39 +148,41 @@ def main(
     """Print ms a step, items/s and tokens/s for batches of 1, 8, 32 and beams of 1, 4."""
     manifest = artifacts.read(folder / model)
     lines: list[Measured] = []
-    rival = _rival(folder / model, threads) if ctranslate2 else None
-    for variant in variants.split(","):
-        session = ModelSession(
-            folder / model, manifest, device="auto", threads=threads, variant=variant
-        )
+    rivals = _rivals(folder / model, threads) if ctranslate2 else []
+    sessions = [
+        ModelSession(folder / model, manifest, device="auto", threads=threads, variant=variant)
+        for variant in variants.split(",")
+    ]
+    for session in sessions:
         measure(session, 8, 4, 16, seed=0)
-        sizes = list(itertools.product((1, 8, 32), (1, 4)))
-        for batch, beam in track(sizes, variant, console=Console(stderr=True)):
-            ours = measure(session, batch, beam, count, seed=1)
-            lines += beside(rival, ours, seed=1) if rival else [ours]
+    sizes = list(itertools.product((1, 8, 32), (1, 4)))
+    for batch, beam in track(sizes, "settings", console=Console(stderr=True)):
+        ours = [measure(session, batch, beam, count, seed=1) for session in sessions]
+        lines += beside(rivals, ours, seed=1) if rivals else ours
     names = list(asdict(lines[0]))
     table = Table(
         *(name.replace("_", " ") for name in names),
-        title=f"{model} {manifest.version}, {session.provider}, {threads} threads a step",
+        title=f"{model} {manifest.version}, {sessions[0].provider}, {threads} threads a step, "
+        f"default {manifest.default[sessions[0].device]}",
     )
     for line in lines:
         cells = asdict(line).values()
         table.add_row(*(f"{x:.2f}" if isinstance(x, float) else str(x or "") for x in cells))
     console = Console()
     if not console.is_terminal:
-        console = Console(width=160)  # a file has room
+        console = Console(width=180)  # a file has room
     console.print(table)
     if output is not None:
         output.write_text(json.dumps([asdict(line) for line in lines], indent=2) + "\n")
 
 
-def _rival(folder: Path, threads: int) -> Rival:
+def _rivals(folder: Path, threads: int) -> list[Rival]:
     from benchmarks.rival import Rival, write  # noqa: PLC0415 - an extra
 
     config = json.loads((folder / "manifest.json").read_text())["config"]
     with tempfile.TemporaryDirectory() as model:
         write(Path(model), config)
-        return Rival(Path(model), threads)
+        return [Rival(Path(model), threads, precision) for precision in ("float32", "int8")]
 
 
 if __name__ == "__main__":

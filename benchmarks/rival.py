@@ -64,12 +64,13 @@ def _weights(rng: np.random.Generator, name: str, width: int, hidden: int, words
 
 
 class Rival:
-    """The model in ``folder``, with ``threads`` threads."""
+    """The model in ``folder``, with ``threads`` threads, in ``precision`` (float32 or int8)."""
 
-    def __init__(self, folder: Path, threads: int) -> None:
+    def __init__(self, folder: Path, threads: int, precision: str) -> None:
+        self.precision = precision
         self._translator = ctranslate2.Translator(
             str(folder), device="cpu", inter_threads=1, intra_threads=threads,
-            compute_type="float32",
+            compute_type=precision,
         )  # fmt: skip
 
     def measure(

@@ -80,6 +80,31 @@ class Item:
         return self.deadline is not None and now >= self.deadline
 
 
+class Layout:
+    """Arrays that the decoder is told, for ``sizes`` hypotheses of each item, at most ``width``.
+
+    They are kept as long as the sizes do not change; what is set here stays.
+    """
+
+    def __init__(self, sizes: Sequence[int], width: int, session: ModelSession) -> None:
+        self.sizes = sizes
+        self.width = width
+        count, batch = sum(sizes), len(sizes)
+        self.items = np.repeat(np.arange(batch), sizes)
+        self.columns = np.array([column for size in sizes for column in range(size)], np.int64)
+        self.cells = np.stack([self.items, self.columns], axis=1)
+        self.grid, self.rules = np.zeros((2, batch, width), np.int64)
+        self.grid[self.items, self.columns] = np.arange(count)
+        self.scores = np.full((batch, width, 1), -np.inf, np.float32)
+        self.words = np.empty((2 + DIGITS, count), np.int64)
+        self.pointed = np.empty((count, 2), np.int64)
+        self.pointed[:, 0] = self.items
+        self.refers = np.empty((count, 1), session.types["refers"])
+        self.places = np.empty((count, session.heads, 3), np.int64)
+        self.places[:, :, 0] = self.items[:, None]
+        self.places[:, :, 1] = np.arange(session.heads)
+
+
 class Batch:
     """The items of one model that are being decoded.
 
@@ -93,6 +118,7 @@ class Batch:
         self.most_tokens = most_tokens
         self.items: list[Item] = []
         self._rows = Rows(session)
+        self._layout = Layout([], 0, session)
 
     def room_for(self, joining: Sequence[Item], item: Item) -> bool:
         """Whether ``item`` may join besides ``joining``; an empty batch takes any."""
@@ -147,40 +173,30 @@ class Batch:
         self, searches: Sequence[Search], sizes: Sequence[int], width: int
     ) -> dict[str, npt.NDArray[Any]]:
         """What the decoder is told anew; see :func:`models.graphs.decoder`."""
+        if (self._layout.sizes, self._layout.width) != (sizes, width):
+            self._layout = Layout(sizes, width, self.session)
+        layout = self._layout
         partials = [partial for search in searches for partial in search.beam]
-        count = len(partials)
         described = np.array([partial[_DESCRIBED] for partial in partials], np.int64).T
-        words = np.empty((2 + DIGITS, count), np.int64)
-        words[:2] = described[:2]
-        words[2:] = path_rows(described[2])
-        words[2:] += FIRST_DIGIT
-        cells = np.empty((count, 2), np.int64)
-        cells[:, 0] = np.repeat(np.arange(len(searches)), sizes)
-        cells[:, 1] = [column for size in sizes for column in range(size)]
-        items, columns = cells.T
-        places = np.empty((count, self.session.heads, 3), np.int64)
-        places[:, :, 0] = items[:, None]
-        places[:, :, 1] = np.arange(self.session.heads)
-        places[:, :, 2] = (np.repeat([search.used for search in searches], sizes) + columns)[
-            :, None
+        layout.words[:2] = described[:2]
+        layout.words[2:] = path_rows(described[2])
+        layout.words[2:] += FIRST_DIGIT
+        layout.pointed[:, 1] = described[3]
+        layout.refers[:, 0] = described[3] >= 0
+        layout.rules[layout.items, layout.columns] = described[4]
+        layout.places[:, :, 2] = [
+            [place] for s in searches for place in range(s.used, s.used + len(s.beam))
         ]
-        pointed = np.empty((count, 2), np.int64)
-        pointed[:, 0] = items
-        np.maximum(described[3], 0, out=pointed[:, 1])
-        grid, rules = np.zeros((2, len(searches), width), np.int64)
-        grid[items, columns] = np.arange(count)
-        rules[items, columns] = described[4]
-        scores = np.full((*grid.shape, 1), -np.inf, np.float32)
-        scores[items, columns, 0] = [partial.score for partial in partials]
+        layout.scores[layout.items, layout.columns, 0] = [partial.score for partial in partials]
         return {
-            "words": words,
-            "pointed": pointed,
-            "refers": (described[3] >= 0).astype(self.session.types["refers"])[:, None],
-            "places": places,
-            "cells": cells,
-            "grid": grid,
-            "rules": rules,
-            "scores": scores,
+            "words": layout.words,
+            "pointed": layout.pointed,
+            "refers": layout.refers,
+            "places": layout.places,
+            "cells": layout.cells,
+            "grid": layout.grid,
+            "rules": layout.rules,
+            "scores": layout.scores,
             "visible": self._visible(searches, width),
         }
 

@@ -174,7 +174,7 @@ class Binding:
                 self._told[name] = array
                 value = ort.OrtValue.ortvalue_from_numpy(array)
                 self._binding.bind_ortvalue_input(name, value)
-            else:
+            elif told is not array:
                 told[...] = array
         if self._best.shape[1] != continuations:
             self._want(continuations)
