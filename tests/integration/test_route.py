@@ -88,6 +88,25 @@ def test_without_a_proof_there_is_no_answer(client: httpx.Client) -> None:
     assert found["error_estimate"] < 1e-12
 
 
+@pytest.mark.parametrize(
+    "integrand",
+    [
+        # heavy terms that no system holds together
+        "1/(sqrt(x**2 - 1)*(sqrt(x) + sqrt(x**2 - 1))**2) + exp(x)",
+        "2*cos(x)*sqrt(x**2)",  # a sign that no coefficient can be
+        "cosh(asin(2*x))",  # known in u = asin(2*x)
+        "x*exp(x)/(asinh(3) + cos(log(2)))",  # a constant in words of its own
+        "max(x, 1)*sin(x)",  # a function that the model has no word for
+    ],
+)
+def test_the_search_widens_by_itself(client: httpx.Client, integrand: str) -> None:
+    """Terms one by one, and other forms of the integrand, each proved for the whole."""
+    found = ask(client, integrand, engine="model")
+    assert found["status"] == "solved", found["reason"]
+    assert found["timing_ms"]["model"] <= found["timing_ms"]["total"]
+    assert check_antiderivative(integrand, found["answer"]["text"], "x") == "right"
+
+
 def test_the_second_time_it_comes_from_the_cache(client: httpx.Client) -> None:
     """The same question in other names has the same answer, kept."""
     ask(client, "sqrt(a + x)/3")
