@@ -76,7 +76,7 @@ def measure(session: ModelSession, batch_items: int, beam: int, count: int, seed
         Item(Search(source, beam, manifest.output, manifest.limits.output_tokens, SPREAD), None, 0)
         for source in itertools.islice(questions(seed), count)
     ]
-    batch = Batch(session, batch_items, 1 << 30)
+    batch = Batch(session, batch_items, 1 << 30, greedy=beam == 1)
     steps = tokens = 0
     wall, cpu = time.perf_counter(), time.process_time()
     while waiting or batch.items:

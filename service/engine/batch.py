@@ -25,7 +25,8 @@ from tokenizer.vocabulary import PAD, SIZE
 _SOURCE_BLOCK = 16
 #: The cache grows by this many places at a time.
 _PLACE_BLOCK = 32
-#: A product of one row would be summed in another order than one of several.
+#: Columns of a grid in which searches are wider than one hypothesis. A product of one row
+#: is summed in another order than one of several, so none of these ever has one alone.
 _LEAST_WIDTH = 2
 #: The part of a hypothesis that goes into an array: word, parent, path, pointed, rule.
 _DESCRIBED = slice(4, 9)
@@ -109,11 +110,15 @@ class Batch:
     """The items of one model that are being decoded.
 
     At most ``most_items``, and at most ``most_tokens`` counting what they are
-    padded to: tokens of questions and places of caches.
+    padded to: tokens of questions and places of caches. A ``greedy`` batch takes searches
+    of one hypothesis and no others, which then cost less.
     """
 
-    def __init__(self, session: ModelSession, most_items: int, most_tokens: int) -> None:
+    def __init__(
+        self, session: ModelSession, most_items: int, most_tokens: int, *, greedy: bool = False
+    ) -> None:
         self.session = session
+        self.least_width = 1 if greedy else _LEAST_WIDTH
         self.most_items = most_items
         self.most_tokens = most_tokens
         self.items: list[Item] = []
@@ -159,7 +164,7 @@ class Batch:
         """Every search goes on by one token."""
         searches = [item.search for item in self.items]
         sizes = [len(search.beam) for search in searches]
-        width = max(_LEAST_WIDTH, *sizes)
+        width = max(self.least_width, *sizes)
         self._rows.resize(len(searches), self._source(self.items), self._places())
         most = 2 * max(search.width for search in searches)
         best, index = self._rows.binding.step(self._told(searches, sizes, width), most)

@@ -162,16 +162,24 @@ def variants_command(
     model: Annotated[str, typer.Argument(help="differentiate or integrate.")],
     fraction: Annotated[float, typer.Option(help="Share of each set.")] = 1.0,
     timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,
+    rate: Annotated[bool, typer.Option(help="Off: CPU time alone, rates stay.")] = True,
     artifacts: Annotated[Path, typer.Option(help="Folder of the models.")] = _ARTIFACTS,
 ) -> None:
     """Verified rate and CPU time of each precision; both and the default go into the manifest."""
-    from service.evaluation.variants import asked, measure, table
+    from models.artifacts import read
+    from service.evaluation.variants import asked, costs, rates, table
     from service.settings import Settings
 
     settings = Settings(artifacts=artifacts, redis_url=None, cache_items=0, timeout_max_s=60)
     folder = artifacts / model
-    with Progress() as bar:
-        found = asyncio.run(measure(folder, asked(model, fraction), settings, timeout, bar))
+    texts = asked(model, fraction)
+    found = read(folder)
+    if rate:
+        with Progress() as bar:
+            found = asyncio.run(rates(folder, texts, settings, timeout, bar))
+    elif not all("verified" in variant.accuracy for variant in found.variants.values()):
+        raise typer.BadParameter("no rate has been measured yet", param_hint="--no-rate")
+    found = costs(folder, found, texts, settings)
     found.write(folder)
     Console().print(table(found))
     Console().print(f"written to {folder}")

@@ -62,10 +62,10 @@ def asked(name: str, fraction: float) -> list[str]:
     ]
 
 
-async def measure(
+async def rates(
     folder: Path, texts: Sequence[str], settings: Settings, limit_s: float, bar: Progress
 ) -> Manifest:
-    """The manifest in ``folder`` with ``accuracy`` of every variant and ``default`` filled in.
+    """The manifest in ``folder`` with the rate of every variant in it.
 
     ``limit_s`` is the time limit of a question.
     """
@@ -76,14 +76,49 @@ async def measure(
             alone = settings.model_copy(update={"artifacts": root, "precision": variant})
             async with open_resources(alone, Metrics()) as resources:
                 verified = await _verified(manifest.name, texts, resources, limit_s, bar, variant)
-        found[variant] = replace(
+        rate = {"questions": len(texts), "verified": round(verified / len(texts), 5)}
+        found[variant] = replace(files, accuracy={**files.accuracy, **rate})
+    return replace(manifest, variants=found)
+
+
+def costs(folder: Path, manifest: Manifest, texts: Sequence[str], settings: Settings) -> Manifest:
+    """``manifest`` with the CPU time of every variant, and the defaults that follow.
+
+    Searches are by the beam that is served, one at a time; each question is put to all
+    variants in turn, so that whatever else the machine does slows all of them.
+    """
+    beam = settings.beam if manifest.output == "expression" else max(FIRST_BEAM, settings.beam)
+    step = max(1, len(texts) // _TIMED)
+    sources = [encode(normalise(parse(text), VARIABLE).tree) for text in texts[::step]]
+    sources = [s for s in sources if len(s.ids) <= manifest.limits.source_tokens]
+    batches = {
+        variant: Batch(
+            ModelSession(folder, manifest, device="cpu", threads=1, variant=variant), 1, 1 << 30
+        )
+        for variant in manifest.variants
+    }
+    spent = dict.fromkeys(batches, 0.0)
+    for i, source in enumerate([sources[0], *sources]):
+        for variant, batch in batches.items():
+            started = time.process_time()
+            search = Search(source, beam, manifest.output, manifest.limits.output_tokens, SPREAD)
+            item = Item(search, None, 0.0)
+            batch.join([item])
+            while not item.done:
+                batch.step()
+            batch.leave(item)
+            if i:  # the first one warms up
+                spent[variant] += time.process_time() - started
+    found = {
+        variant: replace(
             files,
             accuracy={
-                "questions": len(texts),
-                "verified": round(verified / len(texts), 5),
-                "cpu_ms": round(_cpu_ms(folder, manifest, variant, texts, settings), 2),
+                **files.accuracy,
+                "cpu_ms": round(1000 * spent[variant] / len(sources), 2),
             },
         )
+        for variant, files in manifest.variants.items()
+    }
     return replace(manifest, variants=found, default=defaults(found))
 
 
@@ -148,26 +183,3 @@ async def _verified(
         return status == "solved"
 
     return sum(await asyncio.gather(*map(one, texts)))
-
-
-def _cpu_ms(
-    folder: Path, manifest: Manifest, variant: str, texts: Sequence[str], settings: Settings
-) -> float:
-    """CPU time of a search, one question after another, by the beam that is served."""
-    session = ModelSession(folder, manifest, device="cpu", threads=1, variant=variant)
-    beam = settings.beam if manifest.output == "expression" else max(FIRST_BEAM, settings.beam)
-    longest = manifest.limits.output_tokens
-    batch = Batch(session, 1, 1 << 30)
-    step = max(1, len(texts) // _TIMED)
-    sources = [encode(normalise(parse(text), VARIABLE).tree) for text in texts[::step]]
-    sources = [s for s in sources if len(s.ids) <= manifest.limits.source_tokens]
-    started = 0.0
-    for i, source in enumerate([sources[0], *sources]):
-        if i == 1:  # the first one warms up
-            started = time.process_time()
-        item = Item(Search(source, beam, manifest.output, longest, SPREAD), None, 0.0)
-        batch.join([item])
-        while not item.done:
-            batch.step()
-        batch.leave(item)
-    return 1000 * (time.process_time() - started) / len(sources)
