@@ -81,7 +81,7 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         on_step=metrics.observe_step,
     )
     if heat is not None:
-        heat.serve(engine)
+        heat.serve(engine, settings.batch_items)
     flights = SingleFlight(
         cache,
         metrics,

@@ -52,7 +52,10 @@ class Settings(BaseSettings):
     )
     beam: int = Field(4, ge=1, le=16, description="Hypotheses kept by the beam search.")
     batch_items: int = Field(
-        32, ge=1, le=1024, description="Most items decoded together; 1 turns batching off."
+        32,
+        ge=1,
+        le=1024,
+        description="Most items that share the steps of a model; 1 turns batching off.",
     )
     batch_tokens: int = Field(
         16_384, ge=1, description="Most tokens decoded together, padding counted."

@@ -26,6 +26,9 @@ DESIGNS = (("plain", ""), ("article", ""), ("article", "-ordinary"))
 KEPT = tuple(f"{design}-{size}{suffix}" for size in ("0.1M", "1M") for design, suffix in DESIGNS)
 LARGE = tuple(f"{design}-5M{suffix}" for design, suffix in DESIGNS)
 
+#: Places a batch that perceptrons are trained on; power laws see all.
+PLACES = 24
+
 
 class Model(StrEnum):
     """Which model."""
@@ -69,13 +72,14 @@ def train(
         from models.heat import train_kernel
         from models.heat.kernel import KernelConfig
 
-        folder = runs / ("kernel" if form is Form.POWER else "kernel-network")
+        power = form is Form.POWER
+        folder = runs / ("kernel" if power else "kernel-network")
         kernel = train_kernel.train(
-            KernelConfig(form="power" if form is Form.POWER else "network"),
-            train_kernel.KernelTraining(seed=seed),
+            KernelConfig(form="power" if power else "network"),
+            train_kernel.KernelTraining(seed=seed, places=None if power else PLACES),
             folder,
         )
-        if form is Form.POWER:
+        if power:
             typer.echo(json.dumps(kernel.learned(), indent=1))
     else:
         from models.heat import train_grid

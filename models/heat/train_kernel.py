@@ -33,7 +33,12 @@ RESOLUTIONS = (33, 48, 65, 100, 129, 200, 257)
 
 @dataclass(frozen=True, slots=True)
 class KernelTraining:
-    """``batch`` initial values a step; ``refine`` steps of L-BFGS over ``pool`` batches."""
+    """``batch`` initial values a step; ``refine`` steps of L-BFGS over ``pool`` batches.
+
+    The loss looks at ``places`` points of the grid, drawn anew for each batch, or at all
+    of them (None). A perceptron as the score costs a pass for each pair of a place and a
+    token, so it is trained on a few places.
+    """
 
     seed: int = 0
     batch: int = 16
@@ -41,13 +46,19 @@ class KernelTraining:
     rate: float = 0.02
     refine: int = 20
     pool: int = 24
+    places: int | None = None
 
 
 Batch = tuple[str, tuple[Tensor, ...], Tensor]
 
 
-def batches(rng: np.random.Generator, size: int, branch: str) -> Iterator[Batch]:
-    """Inputs of ``branch``, one row, and the truth (1, B, 1, n), without end."""
+def batches(
+    rng: np.random.Generator, size: int, branch: str, places: int | None = None
+) -> Iterator[Batch]:
+    """Inputs of ``branch``, one row, and the truth (1, B, 1, Q), without end.
+
+    Q are ``places`` of the grid's points, or all.
+    """
     low, high = np.log(MODE_TAU if branch == "modes" else POINT_TAU)
     kinds = list(Boundary)
     drawers = list(FAMILIES.values())
@@ -58,17 +69,23 @@ def batches(rng: np.random.Generator, size: int, branch: str) -> Iterator[Batch]
         u = np.stack([drawers[rng.integers(len(drawers))](rng, x) for _ in range(size)])
         u /= np.abs(u).max(axis=1, keepdims=True) + 1e-300
         target = truth(u, boundary, np.full(size, tau))
-        yield branch, _inputs(branch, u, x, boundary, tau), torch.from_numpy(target)[None, :, None]
+        seen = np.arange(len(x))
+        if places is not None and places < len(x):
+            seen = np.sort(rng.choice(len(x), places, replace=False))
+        inputs = _inputs(branch, u, x, boundary, tau, x[seen])
+        yield branch, inputs, torch.from_numpy(target[:, seen])[None, :, None]
 
 
-def _inputs(branch: str, u: Array, x: Array, boundary: Boundary, tau: float) -> tuple[Tensor, ...]:
+def _inputs(
+    branch: str, u: Array, x: Array, boundary: Boundary, tau: float, query: Array
+) -> tuple[Tensor, ...]:
     times = np.array([tau])
     if branch == "modes":
         modes = encode_modes(u, x, boundary, tau)
-        arrays = (modes.coefficients, modes.frequency, modes.phase, times, x)
+        arrays = (modes.coefficients, modes.frequency, modes.phase, times, query)
     else:
         points = encode_points(u, x, boundary, tau)
-        arrays = (points.strength, points.position, points.mass, times, x)
+        arrays = (points.strength, points.position, points.mass, times, query)
     return tuple(torch.from_numpy(np.ascontiguousarray(a))[None] for a in arrays)
 
 
@@ -103,7 +120,8 @@ def train(
             rows += state["rows"]
             continue
         rng = np.random.default_rng([training.seed, len(name)])
-        here = _fit(branch, batches(rng, training.batch, name), training, progress, name)
+        source = batches(rng, training.batch, name, training.places)
+        here = _fit(branch, source, training, progress, name)
         torch.save({"branch": branch.state_dict(), "rows": here}, checkpoint)
         rows += here
     with (folder / "curve.csv").open("w", newline="") as file:

@@ -13,9 +13,6 @@ from dataclasses import dataclass, field
 from models.heat.boundary import Array
 from models.heat.rows import Branch, Row, stack, together, unstack
 
-#: Questions that take turns; more wait in the queue.
-MOST_ITEMS = 64
-
 
 @dataclass(eq=False, slots=True)
 class Work:
@@ -42,16 +39,22 @@ class Work:
 
 
 class HeatBatch:
-    """The questions whose rows one graph computes together."""
+    """The questions whose rows one graph computes together, ``most`` at a time.
 
-    def __init__(self, run: Callable[[Mapping[str, Array]], Array], branch: Branch) -> None:
+    More wait in the queue. Where ``most`` is 1, only rows of one question share a run.
+    """
+
+    def __init__(
+        self, run: Callable[[Mapping[str, Array]], Array], branch: Branch, most: int
+    ) -> None:
         self._run = run
         self._branch = branch
+        self._most = most
         self.items: list[Work] = []
 
     def room_for(self, joining: Sequence[Work], item: Work) -> bool:
         """Whether one more may take turns."""
-        return len(self.items) + len(joining) < MOST_ITEMS
+        return len(self.items) + len(joining) < self._most
 
     def join(self, items: Sequence[Work]) -> None:
         """Take ``items`` in."""

@@ -231,6 +231,8 @@ def _roots(function: Callable[[Array], Array], grid: Array, values: Array) -> li
     """Sign changes, each bisected to neighbouring doubles."""
     with np.errstate(all="ignore"):
         change = np.flatnonzero(values[:-1] * values[1:] < 0)[: _MOST_BREAKPOINTS + 1]
+    if not len(change):
+        return []
     low, high = grid[change].copy(), grid[change + 1].copy()
     sign = np.sign(values[change])
     for _ in range(60):
@@ -249,6 +251,8 @@ def _turns(function: Callable[[Array], Array], grid: Array, values: Array) -> li
     with np.errstate(all="ignore"):
         slope = np.diff(values)
         turn = np.flatnonzero(slope[:-1] * slope[1:] < 0)[: _MOST_BREAKPOINTS + 1]
+    if not len(turn):
+        return []
     low, high = grid[turn].copy(), grid[turn + 2].copy()
     up = np.sign(slope[turn])
     for _ in range(60):

@@ -25,7 +25,7 @@ from tokenizer.tree import Tree, call, integer
 #: Duhamel's integral is refined until it moves less than this, relative to its size.
 _SETTLED = 1e-12
 _MOST_PIECES = 48
-_LEVELS = (0.25, 0.125, 0.0625, 0.03125)
+_LEVELS = (0.25, 0.125, 0.0625, 0.03125, 0.015625)
 #: τ from which a source flows by modes: few are needed, once and for all.
 _MODES_FROM = 3e-4
 #: A product of sums in t and x is multiplied out to at most this many terms.

@@ -53,10 +53,14 @@ class HeatModel:
             return None
         return cls(root, device=device, threads=threads)
 
-    def serve(self, engine: Engine) -> None:
-        """From now on :meth:`batched` may be called: the graphs run in batches of ``engine``."""
+    def serve(self, engine: Engine, batch_items: int) -> None:
+        """From now on :meth:`batched` may be called: the graphs run in batches of ``engine``.
+
+        Rows of at most ``batch_items`` questions share them.
+        """
         for branch in _BRANCHES:
-            engine.add(_name(branch), partial(HeatBatch, partial(self._run, branch), branch))
+            run = partial(self._run, branch)
+            engine.add(_name(branch), partial(HeatBatch, run, branch, batch_items))
         self._engine = engine
 
     def batched(self, deadline: float) -> KernelPredictor:

@@ -91,7 +91,7 @@ def test_questions_share_runs_and_a_long_one_lets_others_go_first(model: HeatMod
         sizes.append(len(feed["x"]))
         return model.predictor.modes([row(9, 1, 4)])[0][None].repeat(len(feed["x"]), axis=0)
 
-    batch = HeatBatch(run, "modes")
+    batch = HeatBatch(run, "modes", 32)
     batch.join([Work([row(9, 1, 4)], np.inf) for _ in range(6)])
     batch.step()
     assert sizes == [6]
@@ -107,12 +107,24 @@ def test_questions_share_runs_and_a_long_one_lets_others_go_first(model: HeatMod
     assert len(long.found) == 1
 
 
+def test_with_batching_off_a_question_has_its_runs_to_itself(model: HeatModel) -> None:
+    """Only rows of one question share a run; another waits until it is done."""
+    batch = HeatBatch(lambda feed: np.zeros((len(feed["x"]), 1, 1, 4)), "modes", 1)
+    first, second = Work([row(9, 1, 4)] * 2, np.inf), Work([row(9, 1, 4)], np.inf)
+    assert batch.room_for([], first)
+    assert not batch.room_for([first], second)
+    batch.join([first])
+    batch.step()
+    assert first.done
+    assert not batch.room_for([], second)
+
+
 def test_the_engine_runs_heat_in_its_batches(tmp_path: Path, model: HeatModel) -> None:
     """Questions asked at the same time get the values they get alone."""
 
     async def ask() -> list[Array]:
         engine = Engine(tmp_path)
-        model.serve(engine)
+        model.serve(engine, 32)
         async with engine:
             predictor = model.batched(time.monotonic() + 60)
             asked = problems(model)
@@ -129,7 +141,7 @@ def test_a_deadline_that_has_passed_ends_the_wait(tmp_path: Path, model: HeatMod
 
     async def ask() -> None:
         engine = Engine(tmp_path)
-        model.serve(engine)
+        model.serve(engine, 32)
         async with engine:
             prepared, x = problems(model)[0]
             await asyncio.to_thread(model.batched(time.monotonic() - 1).predict, prepared, x)

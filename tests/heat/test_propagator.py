@@ -85,6 +85,23 @@ def test_tiny_times_keep_their_digits(tau: float) -> None:
     assert np.abs(found - (x * (1 - x) - 2 * tau)).max() < 3e-16
 
 
+@pytest.mark.parametrize("tau", [1e-300, 1e-40, 1e-20, 1e-9])
+def test_beside_a_jump_the_solution_is_an_error_function(tau: float) -> None:
+    """And the mean of both sides at the jump itself, also where no double lies that near."""
+    panels = from_function(lambda x: np.where(x < 0.3, 1.0, -2.0), [0.3])
+    away = np.array([-0.7, 0.0, 1.2])
+    beside = 2 * math.sqrt(tau) * away
+    found = by_images(panels, Boundary.NEUMANN, tau, np.full(3, 0.3), beside)
+    assert found == pytest.approx([-0.5 - 1.5 * math.erf(z) for z in away], abs=1e-14)
+
+
+@pytest.mark.parametrize("tau", [1e-300, 1e-20])
+def test_where_a_ring_closes_both_ends_count(tau: float) -> None:
+    """u₀ = x jumps from 1 to 0 there, and the jump is seen from either end."""
+    found = by_images(linear(np.array([0.0, 1.0])), Boundary.PERIODIC, tau, np.array([0.0, 1.0]))
+    assert found == pytest.approx([0.5, 0.5], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("function", "where"),
     [

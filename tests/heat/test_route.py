@@ -133,6 +133,19 @@ def test_an_interval_so_long_that_nothing_flows_keeps_its_values(post: Post) -> 
     assert answer.json()["u"][0] == pytest.approx([1.0] * 129, rel=1e-15)
 
 
+@pytest.mark.parametrize("alpha", [1e-300, 1e-33, 1e-18])
+def test_the_first_instant_is_checked_like_any_other(alpha: float, post: Post) -> None:
+    """A jump becomes the mean of both sides at once, and the second formula agrees."""
+    found = post(
+        initial_condition="Heaviside(x - 1/2)", alpha=alpha, times=1, boundary={"kind": "neumann"},
+        x=[0, 0.25, 0.5, 0.75, 1],
+    ).json()  # fmt: skip
+    assert found["u"][0] == pytest.approx([0, 0, 0.5, 1, 1], abs=1e-12)
+    assert found["verification"]["status"] == "numeric"
+    assert found["verification"]["semigroup"] < 1e-10
+    assert found["verification"]["max_abs"][0] < 1e-10
+
+
 def test_nan_and_infinity_in_json_are_refused(heat_url: str) -> None:
     """JSON's outlaws do not get as far as arithmetic."""
     for text in (
