@@ -23,12 +23,12 @@ from models.heat.boundary import Array
 _HALF_STEPS = 4
 
 #: A setting is tried while its grid refinement times its steps is at most this; the largest
-#: takes about a second.
-MOST = 2048
+#: takes about two seconds.
+MOST = 8192
 #: Seconds for which a setting is run again and again.
 _CLOCKED_S = 0.1
-_REFINEMENTS = (1, 2, 4, 8, 16, 32)
-_STEPS = tuple(2**k for k in range(2, 10))
+_REFINEMENTS = (1, 2, 4, 8, 16, 32, 64)
+_STEPS = tuple(2**k for k in range(2, 11))
 _LEVELS = (1, 2, 3)
 
 
@@ -91,8 +91,8 @@ class Setting:
 class Reached:
     """``seconds`` a batch takes and its ``error`` in a setting that ran.
 
-    ``expected`` is None where the accuracy wanted was reached; otherwise the seconds that
-    the error's fall, from this setting to the one twice as fine, lets expect for it.
+    ``expected`` is None where the accuracy wanted was reached; otherwise the fewest seconds
+    that the error's fall up to this setting lets expect for it.
     """
 
     setting: Setting

@@ -6,7 +6,7 @@
 All answer the same question, the heat flow of the straight lines between the samples;
 errors are the worst of the batch, as a share of ‖u₀‖. The transform is exact for
 trigonometric sums and so differs from straight lines by the sampling. Crank–Nicolson,
-with Richardson's extrapolation, runs in every setting that takes about a second or less;
+with Richardson's extrapolation, runs in every setting of up to two seconds a run;
 the cheapest that is as accurate as its row says is shown. Where none is, the row says what
 it got to, and a time marked ≈ is expected, not measured: from how the error fell.
 """
