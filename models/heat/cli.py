@@ -26,7 +26,7 @@ DESIGNS = (("plain", ""), ("article", ""), ("article", "-ordinary"))
 KEPT = tuple(f"{design}-{size}{suffix}" for size in ("0.1M", "1M") for design, suffix in DESIGNS)
 LARGE = tuple(f"{design}-5M{suffix}" for design, suffix in DESIGNS)
 
-#: Places a batch that perceptrons are trained on; power laws see all.
+#: Places a batch that a perceptron as the score is trained on; a power law sees all.
 PLACES = 24
 
 

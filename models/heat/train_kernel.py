@@ -35,9 +35,9 @@ RESOLUTIONS = (33, 48, 65, 100, 129, 200, 257)
 class KernelTraining:
     """``batch`` initial values a step; ``refine`` steps of L-BFGS over ``pool`` batches.
 
-    The loss looks at ``places`` points of the grid, drawn anew for each batch, or at all
-    of them (None). A perceptron as the score costs a pass for each pair of a place and a
-    token, so it is trained on a few places.
+    The loss of the point branch looks at ``places`` points of the grid, drawn anew for each
+    batch, or at all of them (None). A perceptron as the score costs a pass for each pair of
+    a place and a token, so it is trained on a few places.
     """
 
     seed: int = 0
@@ -120,7 +120,8 @@ def train(
             rows += state["rows"]
             continue
         rng = np.random.default_rng([training.seed, len(name)])
-        source = batches(rng, training.batch, name, training.places)
+        places = training.places if name == "points" else None
+        source = batches(rng, training.batch, name, places)
         here = _fit(branch, source, training, progress, name)
         torch.save({"branch": branch.state_dict(), "rows": here}, checkpoint)
         rows += here

@@ -127,7 +127,10 @@ def _spectrum(expr: sympy.Expr) -> Spectrum | None:
     """The expression as a sum of sines and cosines of multiples of x, or None."""
     if expr.has(sympy.Piecewise, sympy.Abs, sympy.Heaviside, sympy.sign, sympy.exp):
         return None
-    linear = sympy.expand(TR8(sympy.expand(expr)))
+    linear = sympy.expand(expr)
+    # each round halves a power of a sine or cosine
+    while (further := sympy.expand(TR8(linear))) != linear:
+        linear = further
     spectrum: Spectrum = {}
 
     def put(shape: str, frequency: sympy.Expr, coefficient: sympy.Expr) -> None:
