@@ -84,6 +84,10 @@ def train_integrate(
     expert: Annotated[
         Path | None, typer.Option(help="Shards of expert iteration: a twentieth of the examples.")
     ] = None,
+    peak_rate: Annotated[
+        float | None,
+        typer.Option(help="Highest learning rate; none: 1e-3, and 7e-4 to refine weights."),
+    ] = None,
 ) -> None:
     """Train the integration model on generated problems; see models.integrate.data."""
     from models.config import INTEGRATE
@@ -105,7 +109,7 @@ def train_integrate(
             config=INTEGRATE,
             # questions and labels are short: fewer tokens still make a hundred examples
             budget=3000,
-            peak_rate=7e-4 if start else 1e-3,
+            peak_rate=peak_rate or (7e-4 if start else 1e-3),
             threads=threads,
             device=device,
             seed=seed,
