@@ -475,10 +475,14 @@ async def _term_by_term(
     # terms without an answer must leave time for the whole
     end = time.monotonic() + TERMS_SHARE * (give_up - time.monotonic())
     efforts = [Effort(replace(effort.parts, splitting=False)) for _ in terms]
-    searches = [
-        asyncio.ensure_future(_by_model(term.tree, real, request, resources, watch, own, end))
-        for term, own in zip(terms, efforts, strict=True)
-    ]
+    # one question must not fill the queue of the workers
+    gate = asyncio.Semaphore(resources.pool.size)
+
+    async def alone(term: Form, own: Effort) -> Antiderivative:
+        async with gate:
+            return await _by_model(term.tree, real, request, resources, watch, own, end)
+
+    searches = [asyncio.ensure_future(alone(*pair)) for pair in zip(terms, efforts, strict=True)]
     try:
         answers = await asyncio.gather(*searches)
         with watch.stage("verify"):
