@@ -32,6 +32,11 @@ OVERLOAD = 5
 #: What each overload is an overload of: the same questions from clients that wait for answers.
 BASELINES = {"Overload": "Single", "OverloadIntegrals": "Integrals"}
 
+LONGEST_WARM_UP_S = 15
+
+#: Answers that the cache keeps, few enough to be reached in the warm-up.
+CACHE_ITEMS = 500
+
 #: Seconds of a scenario where it is only the baseline.
 MOST_BASELINE_S = 20
 
@@ -67,13 +72,13 @@ class Measured:
 
 
 def measure(scenario: str, users: int, seconds: int, running: Service, rate: float) -> Measured:
-    """Run one scenario for ``seconds`` after a warm-up of a quarter as long.
+    """Run one scenario for ``seconds`` after a warm-up.
 
     ``rate`` is what all users together ask a second where the scenario leaves that open.
     """
     url, pid = running.url, running.process.pid
     load = partial(_locust, scenario, users, url, rate)
-    load(0, max(5, seconds // 4))
+    load(0, min(LONGEST_WARM_UP_S, max(5, seconds // 4)))
     before, errors = resident_mib(pid), _server_errors(url)
     rows = load(1, seconds)
     total = next(row for row in rows if row["Name"] == "Aggregated")
@@ -172,7 +177,9 @@ def main() -> int:
         rate = OVERLOAD * done.get(BASELINES.get(scenario, ""), 0.0)
         named = not given.scenarios or scenario in given.scenarios
         seconds = given.seconds if named else min(given.seconds, MOST_BASELINE_S)
-        with service(workers=cores, log_level="warning", **redis) as running:
+        with service(
+            workers=cores, log_level="warning", cache_items=CACHE_ITEMS, **redis
+        ) as running:
             runs.append(measure(scenario, SCENARIOS[scenario], seconds, running, rate))
     console = Console()
     if not console.is_terminal:

@@ -32,6 +32,11 @@ START_FAILED: Final = 3
 GRACE_S: Final = 5
 
 
+#: Seconds that an idle connection is kept. Proxies keep theirs for a minute, and a question sent
+#: on one that is being closed at this end is lost.
+KEEP_ALIVE_S: Final = 75
+
+
 class Server(uvicorn.Server):
     """Stops listening ``drain_s`` seconds after SIGTERM, and when the start has failed."""
 
@@ -98,5 +103,6 @@ def _config(settings: Settings, app: FastAPI | str) -> uvicorn.Config:
         port=settings.port,
         log_config=None,
         access_log=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(settings.timeout_max_s) + GRACE_S,
     )
