@@ -15,7 +15,6 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
-from service.allocator import share_one_arena
 from service.app import create_app
 from service.engine.errors import DeviceUnavailable
 from service.engine.session import providers
@@ -61,7 +60,6 @@ class Server(uvicorn.Server):
 def run(settings: Settings) -> None:
     """Serve until a signal; leaves with ``SystemExit``, 0 after SIGTERM."""
     configure_logs(settings)
-    share_one_arena()
     # uvicorn finishes what runs and then sends itself the signal again: a clean end, not a death
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if settings.processes > 1:
@@ -76,7 +74,6 @@ def application() -> FastAPI:
     """The application of one of several processes, which has only the environment to go by."""
     settings = Settings()
     configure_logs(settings)
-    share_one_arena()
     return create_app(settings)
 
 
