@@ -7,26 +7,31 @@ import os
 import sys
 from typing import Final
 
-#: ``M_ARENA_MAX`` of ``malloc.h``.
-_ARENA_MAX: Final = -8
+#: What is set, by the names that glibc's tunables have in the environment: the number in
+#: ``malloc.h``, and the value.
+TUNABLES: Final = {
+    "MALLOC_ARENA_MAX": (-8, 1),
+    "MALLOC_MMAP_THRESHOLD_": (-3, 512 * 1024),
+}
 
 
-#: The same for processes that are started from here.
-_VARIABLE: Final = "MALLOC_ARENA_MAX"
+def bound_memory() -> None:
+    """Have what is freed given back or used again; where the C library is not glibc, do nothing.
 
+    The decoder's buffers are of all sizes, and come and go with the questions. By default
+    they are cut out of a heap, each thread's its own, and whatever small thing lies behind one
+    keeps its place from being given back: memory creeps up long after the service is warm.
+    Here a large block is mapped by itself and goes when it is freed, and all threads share
+    one heap.
 
-def share_one_arena() -> None:
-    """Let all threads take memory from one place; where the C library is not glibc, do nothing.
-
-    By default glibc gives threads arenas of their own, and what one has freed no other can
-    use. The decoder's buffers are of all sizes, so each arena grows to the most that its
-    thread ever needed, in pieces, long after the service is warm. A lock more costs nothing
-    here: these threads wait for the interpreter's. Call it before there are threads; what
-    the variable says already is left alone.
+    Call it before there are threads. What the environment sets already is left alone;
+    processes that are started from here get the same by it.
     """
-    if not sys.platform.startswith("linux") or _VARIABLE in os.environ:
+    if not sys.platform.startswith("linux"):
         return
-    os.environ[_VARIABLE] = "1"
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
-    if mallopt is not None:
-        mallopt(_ARENA_MAX, 1)
+    for variable, (option, value) in TUNABLES.items():
+        if variable not in os.environ:
+            os.environ[variable] = str(value)
+            if mallopt is not None:
+                mallopt(option, value)

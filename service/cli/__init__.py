@@ -27,9 +27,9 @@ def serve(
     port: Annotated[int | None, typer.Option(help="TCP port; 8000 unless set.")] = None,
 ) -> None:
     """Serve over HTTP. Everything else is set by CALCERT_ environment variables."""
-    from service.allocator import share_one_arena
+    from service.allocator import bound_memory
 
-    share_one_arena()  # what is imported next starts threads
+    bound_memory()  # what is imported next starts threads
     from service import server
 
     settings = settings_of(host=host, port=port)
