@@ -72,7 +72,8 @@ def test_scores_are_the_networks(folder: Path) -> None:
     in_engine(folder, work)
 
 
-def test_the_same_answer_in_any_batch(folder: Path) -> None:
+@pytest.mark.parametrize("variant", ["float32", "int8"])
+def test_the_same_answer_in_any_batch(folder: Path, variant: str) -> None:
     """Byte for byte the same, whatever rides along: alone, in pairs, in eights, all at once."""
     beams = [1, 4, 4, 3]
 
@@ -92,7 +93,7 @@ def test_the_same_answer_in_any_batch(folder: Path) -> None:
                 together += await asyncio.gather(*(ask(engine, i) for i in group))
             assert together == alone
 
-    in_engine(folder, work, batch_items=16, threads=2)
+    in_engine(folder, work, batch_items=16, threads=2, variant=variant)
 
 
 def test_items_join_a_running_batch(folder: Path) -> None:
