@@ -91,16 +91,29 @@ def robustness() -> list[str]:
 
 
 def variations(solved: list[str], count: int, seed: int = 5) -> list[str]:
-    """Solved integrands changed a little, and sums of two to four of them."""
+    """Solved integrands changed a little, and sums of two to four of them.
+
+    A sum that is real nowhere has no answer over the reals and is drawn again.
+    """
     rng = random.Random(seed)  # noqa: S311 - reproducible set, no secret
     texts = []
     for _ in range(count // 2):
         f, k = rng.choice(solved), rng.choice((2, 3, 7, 13, 101, 997, 10_007))
         change = rng.choice(("{k}*({f})", "({f})/{k}", "{f} + exp(x)", "{f} + log(x)"))
         texts.append(change.format(f=f, k=k))
-    for _ in range(count - count // 2):
-        texts.append(" + ".join(rng.sample(solved, rng.choice((2, 3, 4)))))
+    for place in range(count - count // 2):
+        drawn = rng.sample(solved, rng.choice((2, 3, 4)))
+        again = random.Random(f"{seed} {place}")  # noqa: S311 - reproducible set, no secret
+        while not _is_real(" + ".join(drawn), again):
+            drawn = again.sample(solved, len(drawn))
+        texts.append(" + ".join(drawn))
     return texts
+
+
+def _is_real(text: str, rng: random.Random) -> bool:
+    """Whether an integrand in x alone has real values; others are taken to have some."""
+    tree = parse(text, variables=("x",))
+    return tree.symbols() != ("x",) or is_real_somewhere(tree, "x", rng)
 
 
 class Teacher:

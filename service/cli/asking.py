@@ -32,7 +32,7 @@ from service.heat.schema import HeatRequest
 from service.problems import Problem
 from service.schemas import DifferentiateRequest
 from service.solvers.differentiate import understand as understand_derivative
-from service.solvers.integrate import understand as understand_integral
+from service.solvers.integral_question import understand as understand_integral
 from service.solvers.integrate_schema import IntegrateRequest
 from tokenizer.errors import ParseError
 

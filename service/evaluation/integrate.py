@@ -28,8 +28,9 @@ from service.problems import Problem
 from service.resources import Resources, open_resources
 from service.settings import Settings
 from service.solvers.answer import NoAnswer
+from service.solvers.antiderivative import ALL_PARTS, FIRST_BEAM, MODEL_SHARE, SearchParts
 from service.solvers.hypotheses import MODEL, hypotheses
-from service.solvers.integrate import ALL_PARTS, FIRST_BEAM, MODEL_SHARE, SearchParts, integrate
+from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import (
     IntegralSolved,
     IntegralUnsolved,

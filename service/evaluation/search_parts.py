@@ -13,7 +13,7 @@ from service.evaluation.integrate import Examiner, Question, questions, sampled
 from service.metrics import Metrics
 from service.resources import open_resources
 from service.settings import Settings
-from service.solvers.integrate import ALL_PARTS, SearchParts
+from service.solvers.antiderivative import ALL_PARTS, SearchParts
 from service.solvers.integrate_schema import IntegralSolved
 
 #: What is asked: everything, and everything but one part.

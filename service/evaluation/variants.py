@@ -34,8 +34,9 @@ from service.problems import Problem
 from service.resources import Resources, open_resources
 from service.schemas import DifferentiateRequest
 from service.settings import Settings
+from service.solvers.antiderivative import FIRST_BEAM
 from service.solvers.differentiate import differentiate
-from service.solvers.integrate import FIRST_BEAM, integrate
+from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import IntegrateRequest
 from tokenizer.codec import encode
 from tokenizer.errors import ParseError

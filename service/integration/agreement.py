@@ -58,6 +58,8 @@ def compare(
     over_reals &= not any(n.head == "constant" and n.value == "I" for n in integrand.preorder())
     real, unreal = True, False
     agreed = 0
+    #: points at which the integrand looked real in floating point and is not
+    seeming = 0
     try:
         for attempt in range(4):
             # positive parameters first, then of any sign
@@ -72,9 +74,11 @@ def compare(
             for point in points:
                 at = {**parameters, variable: float(point)}
                 match _same(integrand, antiderivative, variable, at, over_reals=over_reals):
-                    case True:
+                    case "same":
                         agreed += 1
-                    case False:
+                    case "unreal":
+                        seeming += 1
+                    case "differs":
                         return Agreement("differs", real)
             if agreed >= POINTS and (not names or attempt >= 1):
                 if not names or attempt >= 2:
@@ -82,7 +86,7 @@ def compare(
                 return _of_any_sign(integrand, antiderivative, variable, names, real, over_reals)
     except (CannotEvaluate, OverflowError):
         return Agreement("unknown", real)
-    return Agreement("unreal" if unreal and not agreed else "unknown", real)
+    return Agreement("unreal" if (unreal or seeming) and not agreed else "unknown", real)
 
 
 #: How far from the usual size parameters are tried, too.
@@ -114,7 +118,7 @@ def _of_any_sign(
                 {**values, variable: float(point)},
                 over_reals=over_reals,
             )
-            is False
+            == "differs"
             for point in points
         )
 
@@ -271,11 +275,11 @@ def _same(
     at: Mapping[str, float],
     *,
     over_reals: bool,
-) -> bool | None:
-    """F' = f to :data:`DIGITS` digits; None when that cannot be told.
+) -> Literal["same", "differs", "unreal", "unknown"]:
+    """Whether F' = f to :data:`DIGITS` digits.
 
-    ``at`` has a value for every symbol. Nothing is told where f only looked real
-    because its imaginary part was too small for floating point.
+    ``at`` has a value for every symbol. ``unreal`` where f only looked real because its
+    imaginary part was too small for floating point.
     """
     saved = ctx.prec
     try:
@@ -287,18 +291,18 @@ def _same(
                 f = evaluator.dual(integrand)[0]
                 slope = evaluator.dual(antiderivative)[1]
             except (ZeroDivisionError, ValueError, OverflowError):
-                return None
+                return "unknown"
             difference = acb(slope) - acb(f)
             if not difference.is_finite():
                 continue
             if over_reals and not acb(f).imag.contains(0):
-                return None
+                return "unreal"
             if not difference.contains(0):
-                return False
+                return "differs"
             # where f is exactly zero, its derivative must vanish to as many digits
             size = abs(acb(f)).lower() if f != 0 else 1
             if abs(difference).upper() <= size * arb(10) ** -DIGITS:
-                return True
-        return None
+                return "same"
+        return "unknown"
     finally:
         ctx.prec = saved

@@ -20,7 +20,7 @@ from service.routes.admission import Client
 from service.schemas import DifferentiateRequest, Solved, Unsolved
 from service.solvers.differentiate import TASK as DIFFERENTIATE
 from service.solvers.differentiate import differentiate
-from service.solvers.integrate import TASK as INTEGRATE
+from service.solvers.integral_question import TASK as INTEGRATE
 from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import IntegralSolved, IntegralUnsolved, IntegrateRequest
 

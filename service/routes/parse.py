@@ -19,7 +19,7 @@ from service.schemas import (
     Understood,
     VariableName,
 )
-from service.solvers import differentiate, integrate
+from service.solvers import differentiate, integral_question
 from service.solvers.integrate_schema import Bound, IntegrateRequest
 from service.solvers.question import choose_variable, formula, read, understood
 from tokenizer.tree import Tree, call, integer, symbol
@@ -92,7 +92,7 @@ def post_parse(request: ParseRequest) -> Parsed:
         )
         return _parsed(derivative.expression, derivative.variable, question, None)
     if request.task == "integrate" or request.lower is not None or request.upper is not None:
-        integral = integrate.understand(
+        integral = integral_question.understand(
             IntegrateRequest(
                 expression=request.expression,
                 variable=request.variable,

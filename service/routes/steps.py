@@ -20,8 +20,9 @@ from service.schemas import (
 )
 from service.solvers.answer import NoAnswer
 from service.solvers.differentiate import understand as understand_derivative
-from service.solvers.integrate import Question, integrate
-from service.solvers.integrate import understand as understand_integral
+from service.solvers.integral_question import Question
+from service.solvers.integral_question import understand as understand_integral
+from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import Bound, IntegrateRequest
 from service.solvers.worker import in_worker
 from service.steps import Derivation, NoRuleError, linear_terms, negative, slope_latex, slope_text

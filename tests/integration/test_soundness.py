@@ -250,3 +250,12 @@ def test_a_function_with_gaps_is_no_error() -> None:
     """Where a search for zeros meets values that do not exist it goes on."""
     integrand = parse("gamma(x + 1)/gamma(x)", variables=("x",))
     assert not prove_antiderivative(integrand, "x", parse("x^3"), LIMIT).holds
+
+
+def test_what_looks_real_beside_a_pole_is_not_real() -> None:
+    """Near x = 1 the imaginary part drowns in rounding; the roots are real on no common stretch."""
+    integrand = parse("1/(x - 1) + 1/sqrt(x - 1) + 1/sqrt(1 - 2*x - x^2)")
+    answer = parse("log(x - 1) + 2*sqrt(x - 1) + asin((x + 1)/sqrt(2))")
+    verdict = prove_antiderivative(integrand, "x", answer, LIMIT)
+    assert not verdict.holds
+    assert "real nowhere" in verdict.method

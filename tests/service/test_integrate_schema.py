@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.solvers.integrate import understand
+from service.solvers.integral_question import understand
 from service.solvers.integrate_schema import IntegrateRequest
 from tokenizer.errors import ParseError
 from tokenizer.parse import parse

@@ -1,0 +1,249 @@
+"""The search for an antiderivative: by the model in ever wider rounds, then by others.
+
+The first round takes the hypotheses as they come. While nothing is proved the search
+widens: the terms of a sum one by one, a wider beam, other forms of the integrand, all in
+one pool of terms. What the model does not find, guessed ansätze and SymPy's integrators
+may; their answers pass the same proof.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from service.integration import tasks
+from service.integration.answers import Antiderivative
+from service.integration.forms import Form, with_named_constants
+from service.resources import Resources
+from service.solvers.answer import NoAnswer
+from service.solvers.hypotheses import MODEL, hypotheses
+from service.solvers.integral_question import TASK
+from service.solvers.integrate_schema import IntegrateRequest
+from service.solvers.worker import in_worker
+from service.stopwatch import Stopwatch
+from tokenizer.ansatz import Term
+from tokenizer.normalise import VARIABLE
+from tokenizer.tree import Tree
+
+#: Least hypotheses of the first round unless the client says otherwise. Those after the
+#: right one cost nothing but the model's time, a few milliseconds.
+FIRST_BEAM: Final = 10
+#: Hypotheses that are kept for each form once the search widens.
+WIDE_BEAM: Final = 16
+#: Part of the time left that the model may use up when others could still answer.
+MODEL_SHARE: Final = 0.6
+#: Part of the time left that the first round may use up on a sum: its terms may be quicker.
+FIRST_SHARE: Final = 0.1
+#: Part of the time left that the terms of a sum, one by one, may use up.
+TERMS_SHARE: Final = 0.7
+#: Seconds that the guessed ansätze may take.
+RULES_S: Final = 6.0
+
+#: Heads of an integrand that is written as a sum.
+SUMS: Final = frozenset({"add", "sub"})
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParts:
+    """Parts of the search that an evaluation can switch off to learn what they are worth.
+
+    ``widening``: rounds after the first, with a wider beam; in them ``forms``: equivalent
+    forms of the integrand, and ``splitting``: the terms of a sum one by one. ``pooled``:
+    all hypotheses in one system when none alone is enough.
+    """
+
+    widening: bool = True
+    forms: bool = True
+    splitting: bool = True
+    pooled: bool = True
+
+
+ALL_PARTS: Final = SearchParts()
+
+
+@dataclass(slots=True)
+class Effort:
+    """What the search may do, and what it has done so far."""
+
+    parts: SearchParts = ALL_PARTS
+    hypotheses: int = 0
+    rounds: int = 0
+
+
+async def find_antiderivative(
+    integrand: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    deadline: float,
+) -> tuple[Antiderivative, Literal["model", "sympy"]]:
+    """A verified antiderivative and who found it, before ``deadline``.
+
+    Raises :class:`NoAnswer`, and :class:`Problem` when too much is waiting.
+    """
+    real = request.domain == "real"
+    failure = NoAnswer("not_verified", "no antiderivative could be verified in time")
+    if request.engine != "sympy":
+        share = 1.0 if request.engine == "model" else MODEL_SHARE
+        give_up = deadline - (1 - share) * (deadline - time.monotonic())
+        try:
+            found = await _by_model(integrand, real, request, resources, watch, effort, give_up)
+            return found, "model"
+        except NoAnswer as error:
+            if request.engine == "model":
+                raise
+            resources.metrics.fallbacks.labels(TASK, error.code).inc()
+    with watch.stage("fallback"):
+        for worker, seconds in ((tasks.solve_by_rules, RULES_S), (tasks.solve_by_sympy, 1e9)):
+            rest = min(seconds, deadline - time.monotonic())
+            try:
+                answer = await in_worker(resources, rest, worker, integrand, VARIABLE, real)
+            except NoAnswer as error:
+                failure = error
+                continue
+            if answer is not None:
+                return answer, "sympy"
+        rest = deadline - time.monotonic()
+        if real and rest > 0:
+            reason: str | None = None
+            with contextlib.suppress(NoAnswer):
+                reason = await in_worker(resources, rest, tasks.why_unsolved, integrand, VARIABLE)
+            if reason is not None:
+                raise NoAnswer("not_real", reason)
+    raise failure
+
+
+async def _by_model(
+    integrand: Tree,
+    real: bool,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    give_up: float,
+) -> Antiderivative:
+    """Rounds of ever wider search. Raises :class:`NoAnswer`."""
+    info = resources.engine.models.get(MODEL)
+    if info is None:
+        raise NoAnswer("no_model", "no model for this task is installed")
+    limit = info.limits["beam"]
+    first = min(request.beam or max(FIRST_BEAM, resources.settings.beam), limit)
+    wide = max(first, min(WIDE_BEAM, limit))
+    parts = effort.parts
+    named = with_named_constants(integrand, VARIABLE)
+    given = [Form("as given", integrand), *([named] if named else [])]
+    #: hypotheses by whether they were tried alone
+    seen: dict[tuple[Term, ...], bool] = {}
+
+    def in_time() -> bool:
+        return time.monotonic() <= give_up
+
+    async def search(forms: Sequence[Form], beam: int, share: float = 1.0) -> Antiderivative | None:
+        effort.rounds += 1
+        end = time.monotonic() + share * (give_up - time.monotonic())
+        found = await hypotheses(forms, beam, resources, watch, give_up)
+        if all(hypothesis in seen for hypothesis in found):
+            return None
+        fresh = [hypothesis for hypothesis in found if not seen.get(hypothesis)]
+        earlier = [hypothesis for hypothesis in seen if hypothesis not in fresh]
+        seen.update(dict.fromkeys(fresh, False))
+        with watch.stage("verify"):
+            outcome = await in_worker(
+                resources,
+                end - time.monotonic(),
+                tasks.solve_from_hypotheses,
+                integrand,
+                VARIABLE,
+                fresh,
+                earlier,
+                parts.pooled,
+                real,
+            )
+        seen.update(dict.fromkeys(fresh[: outcome.hypotheses], True))
+        effort.hypotheses += outcome.hypotheses
+        return outcome.found
+
+    splits = parts.widening and parts.splitting
+    hurried = FIRST_SHARE if splits and integrand.head in SUMS else 1.0
+    found: Antiderivative | None = None
+    failure = NoAnswer("not_verified", "no hypothesis of the model could be completed and verified")
+    try:
+        found = await search(given, first, hurried)
+    except NoAnswer as error:
+        # its terms and other forms may be quicker, or in words that the model knows
+        failure = error
+    if found is None and splits and in_time():
+        found = await _term_by_term(integrand, real, request, resources, watch, effort, give_up)
+    if found is None and parts.widening and in_time():
+        others = (
+            await _listed(tasks.other_forms, integrand, resources, watch, give_up)
+            if parts.forms
+            else []
+        )
+        if others or failure.code == "not_verified":
+            found = await search([*given, *others], wide)
+    if found is None:
+        raise failure
+    return found
+
+
+async def _term_by_term(
+    integrand: Tree,
+    real: bool,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    give_up: float,
+) -> Antiderivative | None:
+    """A sum by its terms, each a question of its own; None when it is none, or without answer."""
+    terms = await _listed(tasks.parts, integrand, resources, watch, give_up)
+    if not terms:
+        return None
+    # terms without an answer must leave time for the whole
+    end = time.monotonic() + TERMS_SHARE * (give_up - time.monotonic())
+    efforts = [Effort(replace(effort.parts, splitting=False)) for _ in terms]
+    # one question must not fill the queue of the workers
+    gate = asyncio.Semaphore(resources.pool.size)
+
+    async def alone(term: Form, own: Effort) -> Antiderivative:
+        async with gate:
+            return await _by_model(term.tree, real, request, resources, watch, own, end)
+
+    searches = [asyncio.ensure_future(alone(*pair)) for pair in zip(terms, efforts, strict=True)]
+    try:
+        answers = await asyncio.gather(*searches)
+        with watch.stage("verify"):
+            return await in_worker(
+                resources,
+                give_up - time.monotonic(),
+                tasks.add_up,
+                answers,
+                [term.tree for term in terms],
+                integrand,
+                VARIABLE,
+                real,
+            )
+    except NoAnswer:
+        return None
+    finally:
+        for search in searches:
+            search.cancel()
+        await asyncio.gather(*searches, return_exceptions=True)
+        effort.hypotheses += sum(own.hypotheses for own in efforts)
+        effort.rounds += max(own.rounds for own in efforts)
+
+
+async def _listed(
+    worker: Any, integrand: Tree, resources: Resources, watch: Stopwatch, give_up: float
+) -> list[Form]:
+    with watch.stage("verify"):
+        forms: list[Form] = await in_worker(
+            resources, give_up - time.monotonic(), worker, integrand, VARIABLE
+        )
+        return forms
