@@ -3,11 +3,12 @@
     python -m models.integrate.ablation --minutes 3
 
 The same random antiderivatives F (:mod:`models.integrate.families.backward`) are
-differentiated to questions, whose labels are written in three ways:
+differentiated to questions, whose labels are written in four ways:
 
 1. ansatz with references: terms of F without coefficients, as they are served;
 2. ansatz: the same, every subtree written out;
-3. full: F itself, token by token, references allowed.
+3. full with references: F itself, token by token;
+4. full: the same, every subtree written out.
 
 A network of one size is trained on each for equal processor time and asked questions of
 the test fold once, greedily. An answer in full is right when its derivative has the
@@ -261,6 +262,7 @@ def _measure(
         "right": right,
         "questions": len(asked),
         "minutes": given.minutes,
+        "examples": given.examples,
         "examples_seen": checkpoint["state"]["examples"],
         "target_tokens": float(Shard.load(folder / "data/0.npz").lengths()[1].mean()),
         "parameters": sum(p.numel() for p in model.parameters()),
