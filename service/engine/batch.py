@@ -30,8 +30,8 @@ _PLACE_BLOCK = 32
 _LEAST_WIDTH = 2
 #: The part of a hypothesis that goes into an array: word, parent, path, pointed, rule.
 _DESCRIBED = slice(4, 9)
-#: Questions are encoded together when the shortest is at least this share of the longest.
-_ALIKE = 0.5
+#: One more run of the encoder costs as much as this many tokens more in a run.
+_RUN_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Item:
     submitted: float
     started: float = 0.0
     future: Future[Generation] = field(default_factory=Future)
+    #: Tokens of the question.
+    length: int = field(init=False)
 
-    @property
-    def length(self) -> int:
-        """Tokens of the question."""
-        return len(self.search.source.ids)
+    def __post_init__(self) -> None:
+        self.length = len(self.search.source.ids)
 
     @property
     def done(self) -> bool:
@@ -219,11 +219,11 @@ class Batch:
         return flags.view(np.bool_).reshape(len(searches), 1, width, -1)
 
     def _source(self, items: Sequence[Item]) -> int:
-        return _padded(max((item.length for item in items), default=1), _SOURCE_BLOCK)
+        return _padded(max([item.length for item in items], default=1), _SOURCE_BLOCK)
 
     def _places(self) -> int:
-        used = max((item.search.used for item in self.items), default=0)
-        widest = max((item.search.width for item in self.items), default=1)
+        used = max([item.search.used for item in self.items], default=0)
+        widest = max([item.search.width for item in self.items], default=1)
         return _padded(used + widest, _PLACE_BLOCK)
 
 
@@ -232,10 +232,12 @@ def _padded(length: int, block: int) -> int:
 
 
 def _alike(items: Sequence[Item]) -> list[list[Item]]:
-    """Groups of like length."""
+    """Groups of like length: a new one where that saves more padding than a run is worth."""
     groups: list[list[Item]] = []
-    for item in sorted(items, key=lambda item: -item.length):
-        if groups and item.length >= _ALIKE * groups[-1][0].length:
+    ordered = sorted(items, key=lambda item: -item.length)
+    for done, item in enumerate(ordered):
+        shorter = groups[-1][0].length - item.length if groups else 0
+        if groups and shorter * (len(ordered) - done) <= _RUN_TOKENS:
             groups[-1].append(item)
         else:
             groups.append([item])
