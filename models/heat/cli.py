@@ -22,9 +22,15 @@ app = typer.Typer(help="The heat equation's models.", no_args_is_help=True)
 RUNS = Path("runs/heat")
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"
 DESIGNS = (("plain", ""), ("article", ""), ("article", "-ordinary"))
-#: Kept as artifacts; the largest are measured too, and stay with the runs.
+STEPS = 800
+#: All sizes for as few steps as the largest could be trained for, too.
+FEW_STEPS = 200
+#: Kept as artifacts; the others are measured too, and stay with the runs.
 KEPT = tuple(f"{design}-{size}{suffix}" for size in ("0.1M", "1M") for design, suffix in DESIGNS)
-LARGE = tuple(f"{design}-5M{suffix}" for design, suffix in DESIGNS)
+OTHERS = (
+    *(f"{design}-5M{suffix}" for design, suffix in DESIGNS),
+    *(f"{d}-{size}-{FEW_STEPS}" for size in ("0.1M", "1M", "5M") for d in ("plain", "article")),
+)
 
 #: Places a batch that a perceptron as the score is trained on; a power law sees all.
 PLACES = 24
@@ -57,7 +63,7 @@ class Part(StrEnum):
 def train(
     model: Annotated[Model, typer.Option(help="Which model.")] = Model.KERNEL,
     size: Annotated[str, typer.Option(help="plain, article: 0.1M, 1M or 5M.")] = "0.1M",
-    steps: Annotated[int, typer.Option(help="plain, article: of 64 pairs each.")] = 800,
+    steps: Annotated[int, typer.Option(help="plain, article: of 64 pairs each.")] = STEPS,
     pathological: Annotated[
         float, typer.Option(help="plain, article: share of steps, hats and near-deltas.")
     ] = 0.1,
@@ -87,7 +93,8 @@ def train(
 
         if size not in SIZES:
             raise typer.BadParameter(f"one of {', '.join(SIZES)}", param_hint="--size")
-        folder = runs / (f"{model.value}-{size}" + ("" if pathological else "-ordinary"))
+        name = f"{model.value}-{size}" + ("" if pathological else "-ordinary")
+        folder = runs / (name if steps == STEPS else f"{name}-{steps}")
         train_grid.train(
             GridConfig(design="plain" if model is Model.PLAIN else "article", **SIZES[size]),
             train_grid.GridTraining(steps=steps, seed=seed, pathological=pathological),
@@ -101,30 +108,32 @@ def export(
     runs: Annotated[Path, typer.Option(help="Where the checkpoints lie.")] = RUNS,
     artifacts: Annotated[Path, typer.Option(help="Where the artifacts go.")] = ARTIFACTS,
 ) -> None:
-    """Write the kernel model as ONNX graphs, and the other two as weights."""
+    """Write what is trained as ONNX graphs."""
     from models.heat import export as kernel_export
     from models.heat import grid_artifact, train_kernel
     from models.heat.artifact import NAME
     from models.heat.curve import last
     from models.heat.kernel import KernelConfig
 
-    if not (runs / "kernel" / "points.pt").exists():
-        raise typer.BadParameter("train the kernel model first", param_hint="--runs")
-    training = train_kernel.KernelTraining()
-    model = train_kernel.train(KernelConfig(), training, runs / "kernel", progress=False)
-    kernel_export.export(
-        model,
-        artifacts / NAME,
-        {**asdict(training), "curve_end": last(runs / "kernel")},
-    )
-    written = [NAME]
+    written: list[str] = []
+    if (runs / "kernel" / "points.pt").exists():
+        training = train_kernel.KernelTraining()
+        model = train_kernel.train(KernelConfig(), training, runs / "kernel", progress=False)
+        kernel_export.export(
+            model,
+            artifacts / NAME,
+            {**asdict(training), "curve_end": last(runs / "kernel")},
+        )
+        written.append(NAME)
     for names, folder in (
         (KEPT, artifacts / grid_artifact.NAME),
-        (LARGE, runs / grid_artifact.NAME),
+        (OTHERS, runs / grid_artifact.NAME),
     ):
         trained = [name for name in names if (runs / name / "model.pt").exists()]
         if trained:
             written += grid_artifact.export(runs, folder, trained)["models"]
+    if not written:
+        raise typer.BadParameter("nothing is trained there", param_hint="--runs")
     typer.echo(f"written: {', '.join(written)}")
 
 

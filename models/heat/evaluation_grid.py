@@ -80,10 +80,9 @@ def compare(
         "claims": CLAIMS,
         "figures": figures,
         "better_than_plain": {
-            size: 1
-            - figures[f"article-{size}"]["mean_squared"] / figures[f"plain-{size}"]["mean_squared"]
-            for size in ("0.1M", "1M", "5M")
-            if f"article-{size}" in figures and f"plain-{size}" in figures
+            size: 1 - figures[name]["mean_squared"] / figures[f"plain-{size}"]["mean_squared"]
+            for name, size in ((name, name.removeprefix("article-")) for name in figures)
+            if name != size and f"plain-{size}" in figures
         },
     }
 
