@@ -44,7 +44,7 @@ MOST_BASELINE_S = 20
 SCENARIOS = {
     "Single": 32,
     "Overload": 500,
-    "Integrals": 32,
+    "Integrals": 8,
     "OverloadIntegrals": 500,
     "Batch": 4,
     "Mixed": 16,
