@@ -182,8 +182,9 @@ class _Search:
         chosen = [self._dyadic(size) for size in (0.3, 1, 1, 2, 4, 9) for _ in range(20)]
         self.draw.shuffle(chosen)
         for power in range(-6, 7):
-            for sign in (-1, 1):
-                chosen += [sign * (1 + abs(self._dyadic(1))) * mp.mpf(10) ** power]
+            for sign in (-1, 1) * 8:
+                # anywhere in its decade: a stretch such as [-80, -48] is easily missed
+                chosen.append(sign * (1 + abs(self._dyadic(9))) * mp.mpf(10) ** power)
         beside = [mp.mpf(k) + self._dyadic(0.05) for k in range(-6, 7)]
         fine = [mp.mpf(k) / 32 + self._dyadic(0.01) for k in range(-80, 81)]
         self.draw.shuffle(fine)

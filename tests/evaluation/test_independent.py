@@ -18,6 +18,7 @@ from service.evaluation.independent import check_antiderivative, check_definite
         ("sqrt(1/100000 - (x - 3)**2)*(x - 3)", "-(1/100000 - (x - 3)**2)**(3/2)/3"),
         ("log(-log(x))/x", "log(x)*log(-log(x)) - log(x)"),
         ("exp(I*x)", "-I*exp(I*x)"),
+        ("acos(-4 - x/16)", "16*sqrt(1 - (-x/16 - 4)**2) + (x + 64)*acos(-x/16 - 4)"),
         # far out it turns faster than any step can follow
         ("x - cosh(x)*cos(sinh(x))", "x**2/2 - sin(sinh(x))"),
     ],
