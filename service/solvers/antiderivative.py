@@ -37,7 +37,7 @@ WIDE_BEAM: Final = 16
 #: Part of the time left that the model may use up when others could still answer.
 MODEL_SHARE: Final = 0.6
 #: Part of the time left that the first round may use up on a sum: its terms may be quicker.
-FIRST_SHARE: Final = 0.1
+FIRST_SHARE: Final = 0.05
 #: Part of the time left that the terms of a sum, one by one, may use up.
 TERMS_SHARE: Final = 0.7
 #: Seconds that the guessed ansätze may take.
