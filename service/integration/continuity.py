@@ -76,7 +76,9 @@ def _mend_signs(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symb
             else:
                 jump = sympy.expand(sides[0] - sides[1])
                 heaviside = sympy.Heaviside(u)
-                steps.append(jump * heaviside if antiderivative.has(heaviside) else jump / 2 * step)
+                # one step of it closes one jump: of several zeros each has a step of its own
+                alone = step == sympy.sign(u) and antiderivative.has(heaviside)
+                steps.append(jump * heaviside if alone else jump / 2 * step)
     return sympy.factor_terms(antiderivative - sympy.Add(*steps)) if any(steps) else antiderivative
 
 

@@ -7,7 +7,7 @@ integrand as it was given, so a form need not be valid everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -44,13 +44,12 @@ def with_named_constants(integrand: Tree, variable: str) -> Form | None:
     What such a constant is does not matter to the form of an antiderivative.
     """
     names: dict[Tree, str] = {}
-    taken = set(integrand.symbols())
+    free = _free_names(integrand.symbols())
 
     def named(tree: Tree) -> Tree:
         if tree.args and not tree.contains(variable) and _is_odd(tree):
             if tree not in names:
-                names[tree] = next(f"p{k}" for k in count() if f"p{k}" not in taken)
-                taken.add(names[tree])
+                names[tree] = next(free)
             return symbol(names[tree])
         return Tree(tree.head, tuple(map(named, tree.args)), tree.value)
 
@@ -71,10 +70,14 @@ def _with_named_signs(
     signs = sorted((e for e in g.atoms(sympy.sign) if e.has(x)), key=sympy.default_sort_key)
     if not signs:
         return None
-    taken = {str(mark) for mark in f.free_symbols}
-    free = (f"p{k}" for k in count() if f"p{k}" not in taken)
+    free = _free_names([str(mark) for mark in f.free_symbols])
     names = {sign: sympy.Symbol(name, real=True) for sign, name in zip(signs, free, strict=False)}
     return g.xreplace(names), {mark: sign for sign, mark in names.items()}
+
+
+def _free_names(taken: Collection[str]) -> Iterator[str]:
+    """Names of parameters that are not ``taken``, without end."""
+    return (name for name in map("p{}".format, count()) if name not in taken)
 
 
 def _is_odd(constant: Tree) -> bool:

@@ -657,6 +657,7 @@ class KernelField:
         rounds = highest // order
         total = self.context.constant(0)
         for power, part in self._by_power(polynomial, index).items():
+            self.check(len(part))
             whole, rest = divmod(power, order)
             kept = part * self._generators[index] ** rest if rest else part
             total = total + kept * above**whole * below ** (rounds - whole)

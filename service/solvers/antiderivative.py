@@ -86,13 +86,12 @@ async def find_antiderivative(
 
     Raises :class:`NoAnswer`, and :class:`Problem` when too much is waiting.
     """
-    real = request.domain == "real"
     failure = NoAnswer("not_verified", "no antiderivative could be verified in time")
     if request.engine != "sympy":
         share = 1.0 if request.engine == "model" else MODEL_SHARE
         give_up = deadline - (1 - share) * (deadline - time.monotonic())
         try:
-            found = await _by_model(integrand, real, request, resources, watch, effort, give_up)
+            found = await _by_model(integrand, request, resources, watch, effort, give_up)
             return found, "model"
         except NoAnswer as error:
             if request.engine == "model":
@@ -102,14 +101,16 @@ async def find_antiderivative(
         for worker, seconds in ((tasks.solve_by_rules, RULES_S), (tasks.solve_by_sympy, 1e9)):
             rest = min(seconds, deadline - time.monotonic())
             try:
-                answer = await in_worker(resources, rest, worker, integrand, VARIABLE, real)
+                answer = await in_worker(
+                    resources, rest, worker, integrand, VARIABLE, _real(request)
+                )
             except NoAnswer as error:
                 failure = error
                 continue
             if answer is not None:
                 return answer, "sympy"
         rest = deadline - time.monotonic()
-        if real and rest > 0:
+        if _real(request) and rest > 0:
             reason: str | None = None
             with contextlib.suppress(NoAnswer):
                 reason = await in_worker(resources, rest, tasks.why_unsolved, integrand, VARIABLE)
@@ -118,9 +119,13 @@ async def find_antiderivative(
     raise failure
 
 
+def _real(request: IntegrateRequest) -> bool:
+    """Whether the answer must be real wherever the integrand is."""
+    return request.domain == "real"
+
+
 async def _by_model(
     integrand: Tree,
-    real: bool,
     request: IntegrateRequest,
     resources: Resources,
     watch: Stopwatch,
@@ -162,7 +167,7 @@ async def _by_model(
                 fresh,
                 earlier,
                 parts.pooled,
-                real,
+                _real(request),
             )
         seen.update(dict.fromkeys(fresh[: outcome.hypotheses], True))
         effort.hypotheses += outcome.hypotheses
@@ -178,7 +183,7 @@ async def _by_model(
         # its terms and other forms may be quicker, or in words that the model knows
         failure = error
     if found is None and splits and in_time():
-        found = await _term_by_term(integrand, real, request, resources, watch, effort, give_up)
+        found = await _term_by_term(integrand, request, resources, watch, effort, give_up)
     if found is None and parts.widening and in_time():
         others = (
             await _listed(tasks.other_forms, integrand, resources, watch, give_up)
@@ -194,7 +199,6 @@ async def _by_model(
 
 async def _term_by_term(
     integrand: Tree,
-    real: bool,
     request: IntegrateRequest,
     resources: Resources,
     watch: Stopwatch,
@@ -213,7 +217,7 @@ async def _term_by_term(
 
     async def alone(term: Form, own: Effort) -> Antiderivative:
         async with gate:
-            return await _by_model(term.tree, real, request, resources, watch, own, end)
+            return await _by_model(term.tree, request, resources, watch, own, end)
 
     searches = [asyncio.ensure_future(alone(*pair)) for pair in zip(terms, efforts, strict=True)]
     try:
@@ -227,7 +231,7 @@ async def _term_by_term(
                 [term.tree for term in terms],
                 integrand,
                 VARIABLE,
-                real,
+                _real(request),
             )
     except NoAnswer:
         return None

@@ -35,6 +35,7 @@ def test_steps_are_closed(antiderivative: sympy.Expr, integrand: sympy.Expr) -> 
         ((x**4 / 4 - x**2) * sympy.sign(x**3 - 2 * x), sympy.Abs(x**3 - 2 * x), (0, sympy.sqrt(2))),
         (-sympy.exp(-x) * sympy.Heaviside(x - 1), sympy.exp(-x) * sympy.Heaviside(x - 1), (1,)),
         (x * sympy.sign(x - 1) + x * sympy.sign(x - 2), sympy.sign(x - 1), (1, 2)),
+        (x * sympy.Heaviside(x**2 - x), sympy.Heaviside(x**2 - x), (0, 1)),
     ],
 )
 def test_signs_are_closed(
