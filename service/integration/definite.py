@@ -121,7 +121,7 @@ def solve_definite(
         f, a, b = -f, b, a
         integrand = from_sympy(f)
         antiderivative = antiderivative and from_sympy(-to_sympy(antiderivative))
-    straight = straightened(f, x, a, b, antiderivative and to_sympy(antiderivative))
+    straight = straightened(f, x, a, b, antiderivative)
     if straight is not None:
         f, a, b = straight.integrand, straight.lower, S.Infinity
         integrand = from_sympy(f)

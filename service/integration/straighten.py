@@ -12,6 +12,9 @@ import sympy
 from sympy import S
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
+from service.verification.convert import to_sympy
+from tokenizer.tree import Tree
+
 
 @dataclass(frozen=True, slots=True)
 class Straight:
@@ -30,17 +33,19 @@ def straightened(
     x: sympy.Symbol,
     a: sympy.Expr,
     b: sympy.Expr,
-    antiderivative: sympy.Expr | None,
+    antiderivative: Tree | None,
 ) -> Straight | None:
     """The integral of ``f`` from ``a`` to ``b`` in u = x**n.
 
     None when no wave needs it, when the waves differ in n, or when the interval is
     neither a half line on one side of 0 nor the whole line.
     """
-    power = _power(f, x)
-    if power is None or not (b is S.Infinity or a is S.NegativeInfinity):
+    if not (b is S.Infinity or a is S.NegativeInfinity):
         return None
-    big = antiderivative
+    power = _power(f, x)
+    if power is None:
+        return None
+    big = None if antiderivative is None else to_sympy(antiderivative)
     if a is S.NegativeInfinity and b is S.Infinity:
         # both halves must converge by themselves, so only equal ones go together
         if sympy.expand(f - f.subs(x, -x)) != 0:

@@ -1,10 +1,7 @@
 """From a request for an integral to one that was verified.
 
-The model proposes the form of an antiderivative; a worker completes it by linear
-algebra and proves it. While nothing is proved the search widens: a wider beam, other
-forms of the integrand, its terms one by one, all in one pool of terms. What the model
-does not find, guessed ansätze and SymPy's integrators may; their answers pass the same
-proof. A definite integral is taken from the antiderivative and checked by quadrature.
+The search for an antiderivative is in :mod:`service.solvers.antiderivative`. A definite
+integral is taken from the antiderivative and checked by quadrature.
 """
 
 from __future__ import annotations
@@ -41,7 +38,6 @@ from tokenizer.tree import Tree
 
 #: Part of the cache key: raise it when the meaning of an answer changes.
 API_VERSION: Final = 1
-
 
 #: Part of the time of a definite integral that the search for an antiderivative may use.
 ANTIDERIVATIVE_SHARE: Final = 0.5
