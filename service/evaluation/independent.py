@@ -68,9 +68,22 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "And": lambda *c: all(c), "Or": lambda *c: any(c),
 }  # fmt: skip
 
+#: Binary exponents beyond which mpmath may take for ever: it reduces an argument to as
+#: many digits as that has, and adds the squares of both parts of a number exactly.
+ARGUMENT_BITS: Final = 2**12
+VALUE_BITS: Final = 2**20
+#: Functions that cost no more for a larger argument.
+_SCALE_FREE: Final = frozenset(
+    {"neg", "sqrt", "log", "Abs", "sign", "atan", "acot", "asinh", "add", "sub", "mul", "div",
+     "Lt", "Le", "Gt", "Ge", "Eq", "Ne", "And", "Or"}
+)  # fmt: skip
+
 
 def evaluate(tree: Tree, values: dict[str, Any]) -> Any:
-    """``tree`` in mpmath at the working precision."""
+    """``tree`` in mpmath at the working precision.
+
+    Raises ``OverflowError`` where a number on the way is too large or too small to go on with.
+    """
     if tree.head == "integer":
         return mp.mpf(int(tree.value or 0))
     if tree.head == "symbol":
@@ -88,7 +101,19 @@ def evaluate(tree: Tree, values: dict[str, Any]) -> Any:
     arguments = [evaluate(arg, values) for arg in tree.args]
     if tree.head in ("Max", "Min"):
         return _pick(tree.head, arguments)
-    return _FUNCTIONS[tree.head](*arguments)
+    if tree.head not in _SCALE_FREE and any(_bits(a) > ARGUMENT_BITS for a in arguments):
+        raise OverflowError(f"the argument of {tree.head}")
+    value = _FUNCTIONS[tree.head](*arguments)
+    if abs(_bits(value)) > VALUE_BITS:
+        raise OverflowError(f"the value of {tree.head}")
+    return value
+
+
+def _bits(value: Any) -> int:
+    """The binary exponent of a finite number, 0 for anything else."""
+    if isinstance(value, bool) or not value or not mp.isfinite(value):
+        return 0
+    return int(mp.mag(value))
 
 
 def check_antiderivative(integrand: str, answer: str, variable: str, *, seed: int = 1) -> Verdict:

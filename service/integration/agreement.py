@@ -8,10 +8,12 @@ from typing import Final, Literal
 
 import numpy as np
 from flint import acb, arb, ctx
+from numpy.typing import NDArray
 
 from service.integration import probes
 from service.integration.domain import (
     GRID,
+    ComplexArray,
     FloatArray,
     is_real,
     on_axis,
@@ -131,6 +133,9 @@ def _of_any_sign(
     return Agreement("agrees", real, needed)
 
 
+#: Stretches where f counts that get points of their own, and of those where it is zero.
+_STRETCHES: Final = 6
+_ZERO_STRETCHES: Final = 3
 #: Most points that are added because floating point has doubts there.
 _DOUBTS: Final = 4
 #: As many off the grid.
@@ -175,33 +180,51 @@ def _points(
 
     None where f has values, and none that counts.
     """
-    for grid in (GRID, *_finer_grids(integrand, variable)) if over_reals else (GRID,):
-        at = grid.astype(np.complex128)
-        evaluator = Evaluator(FloatField(), {**parameters, variable: at}, variable)
-        with np.errstate(all="ignore"):
-            f = np.broadcast_to(np.asarray(evaluator.dual(integrand)[0], dtype=complex), at.shape)
-            usable = is_real(f) if over_reals else np.isfinite(f)
-            if not usable.any():
-                continue
-            big, slope = (
-                np.broadcast_to(np.asarray(part, dtype=complex), at.shape)
-                for part in evaluator.dual(antiderivative)
-            )
-            shown = usable & np.isfinite(big)
-            is_complex = np.abs(big.imag) > 1e-7 * (1 + np.abs(big.real))
-            doubt = np.where(usable & np.isfinite(slope), np.abs(slope - f) / np.abs(f), 0.0)
-        runs = stretches(usable)[:6]
-        chosen: list[float] = []
-        for first, last in runs:
-            share = max(2, round(16 * (last - first + 1) / max(1, usable.sum())))
+    counting = _counting(integrand, variable, parameters, over_reals)
+    if counting is None:
+        values = np.isfinite(on_axis(integrand, variable, GRID, parameters))
+        return (None if values.any() else np.array([])), True
+    grid, f, usable = counting
+    at = grid.astype(np.complex128)
+    evaluator = Evaluator(FloatField(), {**parameters, variable: at}, variable)
+    with np.errstate(all="ignore"):
+        big, slope = (
+            np.broadcast_to(np.asarray(part, dtype=complex), at.shape)
+            for part in evaluator.dual(antiderivative)
+        )
+        shown = usable & np.isfinite(big)
+        is_complex = np.abs(big.imag) > 1e-7 * (1 + np.abs(big.real))
+        doubt = np.where(usable & np.isfinite(slope), np.abs(slope - f) / np.abs(f), 0.0)
+    chosen: list[float] = []
+    # what is zero, or only looks it, must not crowd out the rest
+    for part, most in ((usable & (f != 0), _STRETCHES), (usable & (f == 0), _ZERO_STRETCHES)):
+        for first, last in stretches(part)[:most]:
+            share = max(2, round(16 * (last - first + 1) / part.sum()))
             places = np.linspace(first, last, share + 2).astype(int)[1:-1]
             chosen += [float(v) for v in grid[places]]
-        worst = np.argsort(np.nan_to_num(doubt, posinf=0.0))[-_DOUBTS:]
-        chosen += [float(grid[i]) for i in worst if doubt[i] > 1e-6]
-        chosen += _probes(integrand, antiderivative, variable, parameters, over_reals)
-        return np.unique(np.array(chosen)), not (over_reals and bool(np.any(shown & is_complex)))
-    values = np.isfinite(on_axis(integrand, variable, GRID, parameters))
-    return (None if values.any() else np.array([])), True
+    worst = np.argsort(np.nan_to_num(doubt, posinf=0.0))[-_DOUBTS:]
+    chosen += [float(grid[i]) for i in worst if doubt[i] > 1e-6]
+    chosen += _probes(integrand, antiderivative, variable, parameters, over_reals)
+    return np.unique(np.array(chosen)), not (over_reals and bool(np.any(shown & is_complex)))
+
+
+def _counting(
+    integrand: Tree, variable: str, parameters: dict[str, float], over_reals: bool
+) -> tuple[FloatArray, ComplexArray, NDArray[np.bool_]] | None:
+    """A grid on which f counts somewhere, f on it, and where it counts; None when there is none.
+
+    One on which it is not zero if possible: a zero may be a number too small for floating
+    point, and then need not be real.
+    """
+    zero = None
+    for grid in (GRID, *_finer_grids(integrand, variable)) if over_reals else (GRID,):
+        f = on_axis(integrand, variable, grid, parameters)
+        usable = is_real(f) if over_reals else np.isfinite(f)
+        if (usable & (f != 0)).any():
+            return grid, f, usable
+        if zero is None and usable.any():
+            zero = grid, f, usable
+    return zero
 
 
 def _probes(
@@ -240,7 +263,14 @@ def unreal(integrand: Tree, variable: str) -> bool:
         for attempt in range(4 if names else 1):
             parameters = parameter_values(names, rng, positive=attempt < 2)
             points, _ = _points(integrand, integrand, variable, parameters, over_reals=True)
-            if points is not None:
+            if points is None:
+                continue
+            # floating point takes what is too small for it for a real zero
+            verdicts = {
+                _same(integrand, integrand, variable, {**parameters, variable: x}, over_reals=True)
+                for x in map(float, points)
+            }
+            if "unreal" not in verdicts or verdicts & {"same", "differs"}:
                 return False
     except (CannotEvaluate, OverflowError):
         return False
@@ -297,6 +327,11 @@ def _same(
                 continue
             if over_reals and not acb(f).imag.contains(0):
                 return "unreal"
+            # of a ball, "is exactly 0" and "is not 0" may both be false
+            surely_real = bool(acb(f).imag == 0)
+            if over_reals and acb(f).contains(0) and not surely_real:
+                # too small to be told from zero, such as exp(-exp(700) + I): real or not?
+                continue
             if not difference.contains(0):
                 return "differs"
             # where f is exactly zero, its derivative must vanish to as many digits

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import sympy
 
+from service.integration.agreement import unreal
 from service.integration.definite import Definite, behaviour, solve_definite
 from service.integration.parametric import solve_parametric
-from service.integration.prove import prove_antiderivative
+from service.integration.prove import UNREAL, prove_antiderivative
 from service.integration.search import solve_by_rules
 from service.verification.convert import to_sympy
 from tokenizer.parse import parse
@@ -64,6 +65,50 @@ def test_oscillation_at_an_end_is_not_divergence(integrand: str) -> None:
     found = integral(integrand, "0", "1")
     assert found.convergence != "divergent"
     assert found.tree is None or found.tree.head != "oo"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative"),
+    [
+        # so small at many points that floating point takes it for zero, and zero is real
+        ("(asin(2) - sinh(x))*exp(x*asin(2) - cosh(x))", "exp(x*asin(2) - cosh(x))"),
+        ("(2 - exp(x))*exp(acos(3) + 2*x - exp(x))", "exp(acos(3) + 2*x - exp(x))"),
+        ("asin(2)", "x*asin(2)"),
+    ],
+)
+def test_a_number_too_small_for_floating_point_is_not_real(
+    integrand: str, antiderivative: str
+) -> None:
+    """An integrand that is real nowhere has no answer over the reals, only a complex one."""
+    f, big = (parse(text, variables=("x",)) for text in (integrand, antiderivative))
+    assert prove_antiderivative(f, "x", big, LIMIT).method == UNREAL
+    assert unreal(f, "x")
+    assert prove_antiderivative(f, "x", big, LIMIT, over_reals=False).status == "proved"
+
+
+def test_reality_is_found_beside_numbers_too_small() -> None:
+    """A short real stretch counts although all the rest of the grid looks like a real zero."""
+    f, big = (
+        parse(text, variables=("x",))
+        for text in (
+            "exp(asin(1000*x - 1700) - (1000*x - 1700)**2)"
+            "*(1000/sqrt(1 - (1000*x - 1700)**2) - 2000*(1000*x - 1700))",
+            "exp(asin(1000*x - 1700) - (1000*x - 1700)**2)",
+        )
+    )
+    assert not unreal(f, "x")
+    assert prove_antiderivative(f, "x", big, LIMIT).status == "proved"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "antiderivative"),
+    [("Max(x, 0)", "x*Max(x, 0)/2"), ("exp(-exp(x))*exp(x)", "-exp(-exp(x))")],
+)
+def test_a_real_zero_is_real(integrand: str, antiderivative: str) -> None:
+    """What vanishes on a part of the axis, or nearly, is answered as before."""
+    f, big = (parse(text, variables=("x",)) for text in (integrand, antiderivative))
+    assert not unreal(f, "x")
+    assert prove_antiderivative(f, "x", big, LIMIT).holds
 
 
 def test_a_pole_without_closed_form_is_found() -> None:
