@@ -35,6 +35,16 @@ Shards = Annotated[int, typer.Option(help="Files of 20,000 examples to make firs
 Threads = Annotated[int, typer.Option(help="CPU threads.")]
 Device = Annotated[str, typer.Option(help="cpu or cuda.")]
 Seed = Annotated[int, typer.Option(help="Of data and weights.")]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        help="Checkpoint, or an artifact's folder, whose weights are refined; none: from scratch."
+    ),
+]
+PeakRate = Annotated[
+    float | None,
+    typer.Option(help="Highest learning rate; none: 7e-4 to refine weights, more from scratch."),
+]
 Version = Annotated[str, typer.Option(help="Version in the manifest.")]
 Output = Annotated[Path, typer.Option(help="Where the artifacts go.")]
 
@@ -47,6 +57,8 @@ def train_differentiate(
     threads: Threads = 2,
     device: Device = "cpu",
     seed: Seed = 1,
+    start: Start = None,
+    peak_rate: PeakRate = None,
 ) -> None:
     """Train the differentiation model on generated examples."""
     from models.differentiate.data import validation, write
@@ -63,6 +75,9 @@ def train_differentiate(
             data=((folder / "data", 1.0),),
             minutes=minutes,
             validation=held,
+            start=start,
+            curriculum=0.0 if start else 0.4,
+            peak_rate=peak_rate or (7e-4 if start else 1.2e-3),
             threads=threads,
             device=device,
             seed=seed,
@@ -78,16 +93,11 @@ def train_integrate(
     threads: Threads = 2,
     device: Device = "cpu",
     seed: Seed = 1,
-    start: Annotated[
-        Path | None, typer.Option(help="Checkpoint whose weights are refined; none: from scratch.")
-    ] = None,
+    start: Start = None,
     expert: Annotated[
         Path | None, typer.Option(help="Shards of expert iteration: a twentieth of the examples.")
     ] = None,
-    peak_rate: Annotated[
-        float | None,
-        typer.Option(help="Highest learning rate; none: 1e-3, and 7e-4 to refine weights."),
-    ] = None,
+    peak_rate: PeakRate = None,
 ) -> None:
     """Train the integration model on generated problems; see models.integrate.data."""
     from models.config import INTEGRATE

@@ -42,3 +42,13 @@ def path_table(project: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     levels[:, 1:] = project.T.reshape(PATH_LEVELS, 3, width)
     low, high = levels[0::2], levels[1::2]
     return (high[:, :, None] + low[:, None, :]).reshape(-1, width)
+
+
+def path_projection(table: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """The weight of a ``PathEmbedding`` from its :func:`path_table`."""
+    width = table.shape[1]
+    digits = table.reshape(DIGITS, 4, 4, width)
+    levels = np.zeros((PATH_LEVELS, 4, width), np.float32)
+    # where one level of a digit is empty, its row is the other level's vector
+    levels[0::2], levels[1::2] = digits[:, 0, :], digits[:, :, 0]
+    return np.ascontiguousarray(levels[:, 1:].reshape(-1, width).T)

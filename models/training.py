@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from models.config import ModelConfig
 from models.dataset import Batch, Shard, batches, stream
+from models.restore import starting
 from models.transformer import Transformer
 from tokenizer.vocabulary import PAD
 
@@ -54,7 +55,7 @@ class Run:
     processor_time: bool = False
     #: share of the time in which long sequences are still left out; 0 when weights are refined
     curriculum: float = 0.4
-    #: checkpoint whose weights (not its clock or optimizer) a fresh run begins with
+    #: checkpoint or artifact whose weights (not its clock or optimizer) a fresh run begins with
     start: Path | None = None
 
 
@@ -134,8 +135,7 @@ def train(run: Run) -> Transformer:
         average.weights = saved["average"]
         state = saved["state"]
     elif run.start is not None:
-        saved = torch.load(run.start, weights_only=True, map_location=run.device)
-        model.load_state_dict(saved["average"])
+        model.load_state_dict(starting(run.start).state_dict())
         average = Average(model, run.average)
     held = Shard.load(run.validation) if run.validation else None
     feed = stream(

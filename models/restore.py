@@ -1,0 +1,137 @@
+"""A trained network from the ONNX graphs it was exported as, to train it further.
+
+    model = restored(Path("models/artifacts/integrate"))
+
+Checkpoints stay where they were made; artifacts are published. The float32 graphs hold every
+weight, some of them joined, cut, scaled or added up by :mod:`models.graphs`; here each is
+taken apart again. What an optimizer knew is lost.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import torch
+from onnx import numpy_helper
+
+from models import artifacts
+from models.config import ModelConfig
+from models.export import load
+from models.paths import FIRST_DIGIT, FIRST_PARENT, NOTHING, path_projection
+from models.transformer import Transformer
+
+Floats = npt.NDArray[np.float32]
+
+
+def starting(source: Path) -> Transformer:
+    """The network of a checkpoint file (its averaged weights), or of an artifact's folder."""
+    return restored(source) if source.is_dir() else load(source)[0]
+
+
+def restored(folder: Path) -> Transformer:
+    """The network whose artifact lies in ``folder``.
+
+    Raises :class:`models.artifacts.ArtifactError` for an artifact that cannot be read or was
+    written by another version of :mod:`models.graphs`.
+    """
+    manifest = artifacts.read(folder)
+    config = ModelConfig(**manifest.config)
+    variant = manifest.variants["float32"]
+    try:
+        weights = {
+            **_encoder(_initializers(folder / variant.encoder.file), config),
+            **_decoder(_initializers(folder / variant.decoder.file), config),
+        }
+        model = Transformer(config)
+        model.load_state_dict(
+            # what protobuf gives is read-only
+            {name: torch.from_numpy(weight.copy()) for name, weight in weights.items()}
+        )
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise artifacts.ArtifactError(
+            f"{folder}: the graphs do not hold the weights of this network: {error}"
+        ) from error
+    return model.eval()
+
+
+def _initializers(path: Path) -> dict[str, Floats]:
+    graph = onnx.load(path).graph
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+
+
+def _encoder(found: dict[str, Floats], config: ModelConfig) -> dict[str, Floats]:
+    """What the encoder graph holds: the encoder, and what the decoder asks of the question."""
+    width = config.width
+    weights = {
+        "source_embedding.weight": found["source_embedding.weight"],
+        "source_path.project.weight": path_projection(found["source_paths"]),
+        **_as_they_are(found, "encoder_norm"),
+    }
+
+    def halves(name: str, kind: str) -> Floats:
+        """Keys and values, which the graph computes apart."""
+        return np.concatenate([found[f"{name}{part}.{kind}"] for part in ("", f"[{width}]")], -1)
+
+    for layer in range(config.encoder_layers):
+        name = f"encoder.{layer}"
+        weights |= _as_they_are(found, f"{name}.norm1", f"{name}.norm2")
+        weights |= _linear(found, f"{name}.attention.output")
+        weights |= _feed(found, f"{name}.feed")
+        weights[f"{name}.attention.query.weight"] = found[f"{name}.attention.query.weight"].T
+        joined = halves(f"{name}.attention.key_value", "weight")
+        weights[f"{name}.attention.key_value.weight"] = joined.T
+        # one bias for all three projections
+        bias = found[f"{name}.attention.bias"]
+        weights[f"{name}.attention.query.bias"] = bias[:width]
+        weights[f"{name}.attention.key_value.bias"] = bias[width:]
+    for name in ("pointer_key", "pointer_value"):
+        weights |= _linear(found, name)
+    for layer in range(config.decoder_layers):
+        name = f"decoder.{layer}.cross.key_value"
+        weights[f"{name}.weight"] = halves(name, "weight").T
+        weights[f"{name}.bias"] = halves(name, "bias")
+    return weights
+
+
+def _decoder(found: dict[str, Floats], config: ModelConfig) -> dict[str, Floats]:
+    """What the decoder graph holds: everything else."""
+    width = config.width
+    table = found["table"]
+    weights = {
+        "target_embedding.weight": table[:NOTHING],
+        "parent_embedding.weight": table[FIRST_PARENT:FIRST_DIGIT],
+        "target_path.project.weight": path_projection(table[FIRST_DIGIT:]),
+        **_as_they_are(found, "decoder_norm"),
+        **_linear(found, "to_vocabulary"),
+    }
+    for layer in range(config.decoder_layers):
+        name = f"decoder.{layer}"
+        weights |= _as_they_are(found, *(f"{name}.norm{i}" for i in (1, 2, 3)))
+        for part in ("attention.output", "cross.query", "cross.output"):
+            weights |= _linear(found, f"{name}.{part}")
+        weights |= _feed(found, f"{name}.feed")
+        for kind in ("weight", "bias"):
+            joined = found[f"{name}.attention.query+key_value.{kind}"].T
+            weights[f"{name}.attention.query.{kind}"] = joined[:width]
+            weights[f"{name}.attention.key_value.{kind}"] = joined[width:]
+    # the graph's has the scale of the logits multiplied in
+    for key, scaled in _linear(found, "pointer_query").items():
+        weights[key] = scaled * np.float32(width**0.5)
+    return weights
+
+
+def _as_they_are(found: dict[str, Floats], *names: str) -> dict[str, Floats]:
+    keys = (f"{name}.{kind}" for name in names for kind in ("weight", "bias"))
+    return {key: found[key] for key in keys}
+
+
+def _linear(found: dict[str, Floats], *names: str) -> dict[str, Floats]:
+    """Linear layers: the graphs hold their weights transposed."""
+    return {key: array.T for key, array in _as_they_are(found, *names).items()}
+
+
+def _feed(found: dict[str, Floats], name: str) -> dict[str, Floats]:
+    return _linear(found, f"{name}.0", f"{name}.2")
