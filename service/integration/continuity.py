@@ -90,8 +90,13 @@ def _sign_changes(u: sympy.Expr, x: sympy.Symbol) -> list[tuple[sympy.Expr, symp
         return [(_zero_of_line(u, x), sympy.sign(u))]
     if u.free_symbols != {x}:
         return []
+    try:
+        zeros = sympy.real_roots(sympy.Poly(u, x, extension=True))
+    except NotImplementedError:
+        # coefficients such as pi
+        return []
     changes = []
-    for zero in dict.fromkeys(sympy.real_roots(sympy.Poly(u, x))):
+    for zero in dict.fromkeys(zeros):
         slope = u.diff(x).subs(x, zero)
         # at a double zero u keeps its sign
         if not zero.has(sympy.CRootOf) and slope.is_zero is False:

@@ -47,3 +47,11 @@ def test_signs_are_closed(
         near = sympy.Rational(1, 10**9)
         gap = sympy.N(mended.subs(x, place + near) - mended.subs(x, place - near))
         assert abs(gap) < 1e-7
+
+
+@pytest.mark.parametrize("root", [sympy.sqrt(5), sympy.pi, sympy.sqrt(2) + sympy.sqrt(3)])
+def test_signs_with_irrational_coefficients_are_looked_at(root: sympy.Expr) -> None:
+    """A polynomial with such coefficients inside a sign is no reason to give no answer."""
+    antiderivative = sympy.log(sympy.Abs(2 * x**4 - root + 3))
+    integrand = 8 * x**3 / (2 * x**4 - root + 3)
+    assert make_continuous(antiderivative, integrand, x) == antiderivative
