@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from models.integrate.families import constant_base
 from models.integrate.problem import Problem
 from models.integrate.writing import (
     ONE,
@@ -21,8 +22,10 @@ from tokenizer.tree import Tree, call, integer, negated
 
 def sample(rng: random.Random) -> Problem:
     """One integrand with an exponential."""
-    kinds = (_polynomial, _power_inside, _trigonometric, _hyperbolic, _rational, _roots, _base,
-             _exact_quotient, _of_root, _sums, _exact_inside, _beside_sum, _split)  # fmt: skip
+    kinds = (
+        _polynomial, _power_inside, _trigonometric, _hyperbolic, _rational, _roots,
+        constant_base.draw, _exact_quotient, _of_root, _sums, _exact_inside, _beside_sum, _split,
+    )  # fmt: skip
     return rng.choices(kinds, (18, 8, 14, 8, 16, 7, 8, 5, 6, 5, 4, 3, 5))[0](Writer(rng))
 
 
@@ -200,10 +203,14 @@ def _roots(w: Writer) -> Problem:
         else call("sub", double, c)
     )
     root = call("sqrt", base)
-    tree = call("div", e, root) if w.chance(0.6) else product([e, root])
-    terms = [Term(call("log", call("add", e, root)))]
-    if tree.head == "mul":
-        terms.append(Term(tree))
+    k = w.rng.choice((1, 1, 1, 2, 3, 3, 4))
+    above = _multiple(e, u, k)
+    over = w.chance(0.6)
+    tree = call("div", above, root) if over else product([above, root])
+    # in y = e: y**(k - 1) over the root, dy
+    terms = [Term(product([powers_of(e, k - 2 if over else k), root]))] if not over or k > 1 else []
+    if k % 2:
+        terms.append(Term(call("log", call("add", e, root))))
     return Problem(tree, tuple(terms))
 
 
@@ -218,32 +225,6 @@ def _multiple(e: Tree, u: Tree, k: int) -> Tree:
     if k == 1:
         return e
     return call("exp", call("mul", integer(k), u)) if u == X else raised(e, k)
-
-
-def _base(w: Writer) -> Problem:
-    """Powers of a constant base: x**k b**x, b**x/(1 + b**x), a**x b**x."""
-    base = integer(w.small(2, 11)) if w.chance(0.6) else w.letter()
-    p = call("pow", base, w.argument(0.75))
-    draw = w.rng.random()
-    if draw < 0.45:
-        k = w.rng.choice((0, 0, 1, 1, 2, 3))
-        return Problem(w.scaled(product([raised(X, k), p]), 0.1), (Term(p, k),))
-    if draw < 0.6:
-        below = w.linear(p, unit=0.8)
-        tree = call("div", p if w.chance(0.6) else ONE, below)
-        return Problem(tree, (Term(X), Term(call("log", below))))
-    if draw < 0.75:
-        n = w.rng.choice((2, 2, 3))
-        inner = call("pow", base, raised(X, n))
-        return Problem(product([raised(X, n - 1), inner]), (Term(inner),))
-    if draw < 0.85:
-        other = call("exp", X) if w.chance(0.6) else call("pow", integer(w.small(2, 7)), X)
-        tree = product([p, other])
-        return Problem(tree, (Term(tree),))
-    f = call(w.rng.choice(("sin", "cos")), X)
-    return Problem(
-        product([p, f]), (Term(product([p, call("sin", X)])), Term(product([p, call("cos", X)])))
-    )
 
 
 def _exact_quotient(w: Writer) -> Problem:

@@ -6,12 +6,13 @@ import random
 from fractions import Fraction
 
 from models.integrate.families import trigonometric
+from models.integrate.families.sines_cosines import EXPONENTS
 from models.integrate.problem import Problem
 from models.integrate.writing import ONE, Writer, X, plus_one, powers_of, product, raised
 from tokenizer.ansatz import Term
 from tokenizer.tree import Tree, call, integer
 
-_NAMES = {head: head + "h" for head in trigonometric.EXPONENTS}
+_NAMES = {head: head + "h" for head in EXPONENTS}
 
 
 def sample(rng: random.Random) -> Problem:
@@ -25,8 +26,10 @@ def sample(rng: random.Random) -> Problem:
             hyperbolic(problem.integrand),
             tuple(Term(hyperbolic(t.factor), t.degree) for t in problem.terms),
         )
-    kinds = (_one_plus_tanh, _over_one_plus, _roots_of_one_plus, _roots_of_tanh, _sums)
-    return rng.choices(kinds, (20, 30, 30, 8, 12))[0](Writer(rng))
+    kinds = (
+        _one_plus_tanh, _over_one_plus, _roots_of_one_plus, _roots_of_tanh, _sums, _root_of_square,
+    )  # fmt: skip
+    return rng.choices(kinds, (20, 30, 30, 8, 12, 10))[0](Writer(rng))
 
 
 def hyperbolic(tree: Tree) -> Tree:
@@ -146,6 +149,23 @@ def _roots_of_tanh(w: Writer) -> Problem:
         terms.append(Term(product([powers_of(t, (p - 1) // 2), root])))
     elif p < -1:
         terms.append(Term(call("div", powers_of(t, (1 - p) // 2), power)))
+    return Problem(tree, tuple(terms))
+
+
+def _root_of_square(w: Writer) -> Problem:
+    """tanh**m (a + b tanh**2)**(p/2): logarithms in t = tanh, whose slope is 1 - t**2."""
+    t, _, _ = _tanh(w)
+    base = w.linear(raised(t, 2), unit=0.7)
+    p = w.rng.choice((1, 1, -1, -1, 3))
+    m = w.rng.choice((0, 0, 1)) if p < 3 else 0
+    root = call("sqrt", base)
+    power = w.power(base, Fraction(abs(p), 2))
+    tree = product([raised(t, m), power]) if p > 0 else call("div", raised(t, m), power)
+    terms = [Term(call("log", call("div", root, call("sub", ONE, raised(t, 2)))))]
+    if m == 0 and p > 0:
+        terms.append(Term(call("log", call("add", t, root))))
+    if p > 1 or (m and p > 0):
+        terms.append(Term(product([powers_of(t, 1), root])))
     return Problem(tree, tuple(terms))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Final
 
 from models.integrate.problem import Problem
 from models.integrate.writing import ONE, Writer, X, powers_of, product, raised
@@ -125,15 +126,22 @@ def _squares(w: Writer) -> Problem:
     return Problem(tree, (Term(powers_of(f, 2), k + 1), Term(call("log", below)), Term(ONE, k)))
 
 
+#: What _of_root asks for beside integer powers of x alone: beside others no short form is known.
+_EVEN_ONLY: Final = ("asec", "acsc", "acosh", "asinh", "asech", "acsch")
+
+
 def _of_root(w: Writer) -> Problem:
     """x**(k/2) times an inverse function of sqrt(x)."""
     root = w.power(X, Fraction(1, 2))
     head = w.rng.choice(
-        ("atan", "atan", "acot", "atanh", "acoth", "asin", "acos", "asinh", "asec", "acsc", "acosh")
-    )
+        (
+            "atan", "atan", "acot", "atanh", "acoth", "asin", "acos", "asinh", "asec", "acsc",
+            "acosh", "asech", "asech", "acsch",
+        )
+    )  # fmt: skip
     f = call(head, root)
     k = w.rng.choice((0, 0, 0, 2, 2, 4, -1, -1, 1, 3, -4, -4, -6, -3, -5))
-    if k % 2 and head in ("asec", "acsc", "acosh", "asinh"):
+    if k % 2 and head in _EVEN_ONLY:
         k -= 3 if k == -1 else 1
     x = w.power(X, Fraction(abs(k), 2)) if k else ONE
     tree = call("div", f, x) if k < 0 else product([x, f] if w.chance(0.75) else [f, x])
@@ -170,6 +178,11 @@ def _of_root(w: Writer) -> Problem:
                 [call("sqrt", call("sub", root, ONE)), call("sqrt", call("add", root, ONE))]
             )
             terms += [Term(f), Term(over(product([root, y])), whole + down)]
+        case "asech" | "acsch":
+            y = call("sqrt", call("sub" if head == "asech" else "add", ONE, X))
+            terms.append(Term(over(y), whole + down))
+            if up < 0:
+                terms.append(Term(call("atanh", y)))
         case _:
             y = call("sqrt", call("sub", X, ONE))
             terms.append(Term(over(y), whole + down))
@@ -181,9 +194,22 @@ def _of_root(w: Writer) -> Problem:
 def _of_reciprocal(w: Writer) -> Problem:
     """x**k atan(1/x), acoth(1/x), asin(2/x), …"""
     u = call("div", w.number(0.6), X)
-    head = w.rng.choice(("atan", "acot", "atanh", "acoth", "asin", "acos", "asinh"))
+    head = w.rng.choice(
+        ("atan", "acot", "atanh", "acoth", "asin", "acos", "asinh", "asec", "asech", "acsch")
+    )
     f = call(head, u)
     k = w.rng.choice((0, 0, 1, 2))
+    if head in ("asec", "asech", "acsch"):
+        # acos, acosh, asinh of x/c
+        c, square = u.args[0], raised(X, 2)
+        under = raised(c, 2) if c != ONE else ONE
+        pair = {"asec": ("sub", under, square), "acsch": ("add", under, square)}.get(head)
+        y = (
+            call("sqrt", call(*pair))
+            if pair
+            else product([call("sqrt", call("sub", X, c)), call("sqrt", call("add", X, c))])
+        )
+        return Problem(_factor(w, k, f), (Term(f, k + 1), Term(y, k)))
     if head in ("asin", "acos", "asinh"):
         return Problem(_factor(w, k, f), _reciprocal_terms(f, raised(u, 2), k, head == "asinh"))
     below = call(

@@ -89,7 +89,7 @@ def _binomial(w: Writer) -> Problem:
 
 def _trinomial(w: Writer) -> Problem:
     """(d + e x^n) x^m / (a + b x^n + c x^(2n))."""
-    n = w.rng.choice((2, 2, 2, 2, 3, 4))
+    n = w.rng.choice((2, 2, 2, 2, 3, 3, 4, 4, 5, 6))
     r, s = w.small(1, 6), w.small(1, 6)
     sign = w.rng.choice((1, -1))
     shape = w.rng.random()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
+from models.integrate.families import trigonometric_roots
+from models.integrate.families.sines_cosines import EXPONENTS, sin_cos
 from models.integrate.problem import Problem
 from models.integrate.writing import (
     ONE,
@@ -17,91 +18,16 @@ from models.integrate.writing import (
     raised,
 )  # fmt: skip
 from tokenizer.ansatz import Term
-from tokenizer.tree import Tree, call, integer, rational
-
-#: Each function as powers of sine and cosine.
-EXPONENTS = {
-    "sin": (1, 0), "cos": (0, 1), "tan": (1, -1), "cot": (-1, 1), "sec": (0, -1), "csc": (-1, 0),
-}  # fmt: skip
+from tokenizer.tree import Tree, call, integer
 
 
 def sample(rng: random.Random) -> Problem:
     """One trigonometric integrand."""
-    kinds = (_powers, _angles, _with_x, _rational, _of_tangent, _roots, _square, _sums_below,
-             _pythagorean, _root_of_tangent, _root_of_square, _sums_above)  # fmt: skip
-    return rng.choices(kinds, (30, 9, 16, 18, 7, 4, 4, 4, 4, 2, 2, 4))[0](Writer(rng))
-
-
-def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
-    """Terms for sin(u)**m * cos(u)**n, m and n of any sign."""
-    sin, cos = call("sin", u), call("cos", u)
-    sec_tan = call("log", call("add", call("sec", u), call("tan", u)))
-    csc_cot = call("log", call("add", call("csc", u), call("cot", u)))
-    if m >= 0 and n >= 0:
-        if n % 2:
-            return [Term(powers_of(sin, m + n))]
-        if m % 2:
-            return [Term(powers_of(cos, m + n))]
-        return [Term(X), Term(product([powers_of(sin, m + n - 1), cos]))]
-    if (m + n) % 2 == 0 and m + n <= 0 and not (m % 2 and m > 0) and not (n % 2 and n > 0):
-        # a Laurent polynomial in tan
-        tan, cot = call("tan", u), call("cot", u)
-        k = -(m + n)
-        terms = [Term(powers_of(tan, abs(m) + k))] if n < 0 else []
-        if m < 0:
-            terms.append(Term(powers_of(cot, abs(n) + k)))
-        if m % 2:
-            terms.append(Term(call("log", tan if m < 0 and n < 0 else cos if n < 0 else sin)))
-        if k == 0:
-            terms.append(Term(X))
-        return terms
-    if m % 2 and m > 0:
-        return _laurent(cos, n, m, [Term(call("log", cos))])
-    if n % 2 and n > 0:
-        return _laurent(sin, m, n, [Term(call("log", sin))])
-    if n < 0 <= m:
-        if m % 2 == 0 and n % 2:
-            # sin**k/cos**j and log(sec + tan)
-            terms = [Term(sec_tan)]
-            if n < -1:
-                terms.append(Term(call("div", powers_of(sin, m - n - 2), raised(cos, -n - 1))))
-            if m:
-                terms.append(Term(powers_of(sin, max(m - 1, 1))))
-            return terms
-        tan = call("tan", u)
-        return [Term(X), Term(powers_of(tan, -n)), Term(product([powers_of(sin, m - 1), cos]))]
-    if m < 0 <= n:
-        if n % 2 == 0 and m % 2:
-            terms = [Term(csc_cot)]
-            if m < -1:
-                terms.append(Term(call("div", powers_of(cos, n - m - 2), raised(sin, -m - 1))))
-            if n:
-                terms.append(Term(powers_of(cos, max(n - 1, 1))))
-            return terms
-        cot = call("cot", u)
-        return [Term(X), Term(powers_of(cot, -m)), Term(product([powers_of(cos, n - 1), sin]))]
-    # both negative
-    if (m + n) % 2 == 0:
-        terms = [Term(call("log", call("tan", u)))]
-        other = [Term(powers_of(call("csc", u), -m - 1)), Term(powers_of(call("sec", u), -n - 1))]
-        return terms + [t for t in other if t.factor != ONE]
-    if n % 2:
-        terms = [Term(sec_tan), Term(powers_of(call("csc", u), -m - 1))]
-        ladder = product([call("tan", u), powers_of(call("sec", u), -n - 2)]) if n < -1 else ONE
-    else:
-        terms = [Term(csc_cot), Term(powers_of(call("sec", u), -n - 1))]
-        ladder = product([call("cot", u), powers_of(call("csc", u), -m - 2)]) if m < -1 else ONE
-    return [*terms, Term(ladder)] if ladder != ONE else terms
-
-
-def _laurent(c: Tree, low: int, degree: int, logs: list[Term]) -> list[Term]:
-    """∫ c**low * (1 - c**2)**((degree - 1)/2) dc."""
-    terms: list[Term] = []
-    if low < -1:
-        terms.append(Term(call("div", powers_of(c, degree), raised(c, -low - 1))))
-    if low + degree > -1:
-        terms.append(Term(powers_of(c, max(low + degree, 1))))
-    return terms + logs if low < 0 else terms
+    kinds = (
+        _powers, _angles, _with_x, _rational, _of_tangent, _square, _sums_below, _sums_above,
+        trigonometric_roots.draw,
+    )  # fmt: skip
+    return rng.choices(kinds, (30, 9, 16, 18, 7, 4, 4, 4, 12))[0](Writer(rng))
 
 
 def _powers(w: Writer) -> Problem:
@@ -297,53 +223,6 @@ def _of_tangent(w: Writer) -> Problem:
     return Problem(tree, tuple(terms))
 
 
-def _roots(w: Writer) -> Problem:
-    """Half-integer powers: one exponent odd, or the two adding up to -2, or of 1 + cos."""
-    u = w.argument(0.8)
-    sin, cos = call("sin", u), call("cos", u)
-    one, other = (sin, cos) if w.chance(0.5) else (cos, sin)
-    draw = w.rng.random()
-    if draw < 0.5:
-        p = w.rng.choice((1, 1, 3, 5, -1, -1, -3))
-        k = w.rng.choice((1, 1, 3, 5))
-        root = call("sqrt", one) if abs(p) == 1 else call("pow", one, rational(abs(p), 2))
-        rest = raised(other, k)
-        tree = product([rest, root]) if p > 0 else call("div", rest, root)
-        slot = call("sqrt", one) if p > 0 else call("div", ONE, root)
-        return Problem(tree, (Term(product([powers_of(one, k + abs(p) // 2 + 1), slot])),))
-    if draw < 0.65:
-        p = w.rng.choice((1, 3, 5, -1, -3))
-        q = -4 - p
-        tree = call("div", call("pow", one, rational(p, 2)), call("pow", other, rational(-q, 2)))
-        if p < 0:
-            tree = call(
-                "div",
-                ONE,
-                product([call("pow", one, rational(-p, 2)), call("pow", other, rational(-q, 2))]),
-            )
-            if q > 0:
-                tree = call(
-                    "div", call("pow", other, rational(q, 2)), call("pow", one, rational(-p, 2))
-                )
-        up = p + 2
-        term = call("pow", call("div", one, other), rational(abs(up), 2))
-        above, below = (one, other) if up > 0 else (other, one)
-        term = call(
-            "div",
-            call("pow", above, rational(abs(up), 2)),
-            call("pow", below, rational(abs(up), 2)),
-        )
-        return Problem(tree, (Term(term),))
-    sign = w.rng.choice(("add", "sub"))
-    a = w.number(0.7)
-    base = call(sign, a, one if a == ONE else call("mul", a, one))
-    n = w.rng.choice((1, 1, 3, 5))
-    root = w.power(base, Fraction(n, 2))
-    return Problem(
-        root, (Term(product([powers_of(one, n // 2), call("div", other, call("sqrt", base))])),)
-    )
-
-
 def _square(w: Writer) -> Problem:
     """(a + b sin)**n, (sin + cos)**n, (x + sin x)**2."""
     u = w.argument(0.7)
@@ -396,106 +275,6 @@ def _sums_below(w: Writer) -> Problem:
         Term(call("div", raised(plus_one(sin, cos), 2), poles)),
     ]
     return Problem(call("div", top, below), tuple(terms))
-
-
-#: h, g, and the order in which h**2 = ±(a - g**2) is written: 1 - cos**2, sec**2 - 1, 1 + tan**2.
-_SQUARES = (
-    ("sin", "cos", "1-g"), ("cos", "sin", "1-g"), ("tan", "sec", "g-1"), ("sec", "tan", "1+g"),
-    ("cot", "csc", "g-1"), ("csc", "cot", "1+g"),
-)  # fmt: skip
-
-
-def _pythagorean(w: Writer) -> Problem:
-    """(1 - cos**2)**(p/2), (sec**2 - 1)**(p/2), sqrt(sin**2), at times with another factor."""
-    u = w.argument(0.9)
-    head, other, form = w.rng.choice(_SQUARES)
-    h = call(head, u)
-    square = raised(call(other, u), 2)
-    if w.chance(0.35):
-        inside = raised(h, 2)
-    elif form == "1-g":
-        inside = call("sub", ONE, square)
-    elif form == "g-1":
-        inside = (
-            call("sub", square, ONE) if not w.ascending else call("add", call("neg", ONE), square)
-        )
-    else:
-        inside = call("add", ONE, square)
-    if w.chance(0.2):
-        inside = call("neg", inside) if inside.head == "pow" else _negative(inside)
-    p = w.rng.choice((1, 1, 1, 3, -1, -1, -3, 5))
-    m, n = (p * e for e in EXPONENTS[head])
-    power = w.power(inside, Fraction(abs(p), 2))
-    tree = power if p > 0 else call("div", ONE, power)
-    if w.chance(0.2):
-        extra = w.rng.choice(("sin", "cos", "tan"))
-        m, n = m + EXPONENTS[extra][0], n + EXPONENTS[extra][1]
-        f = call(extra, u)
-        tree = product([f, power]) if p > 0 else call("div", f, power)
-    if (m, n) == (0, 0):
-        return _pythagorean(w)
-    # sqrt(h**2) is h up to a sign that is constant between zeros
-    sign = call("div", call("sqrt", inside), h)
-    return Problem(tree, tuple(Term(product([t.factor, sign])) for t in sin_cos(m, n, u)))
-
-
-def _negative(inside: Tree) -> Tree:
-    if inside.head == "sub":
-        return (
-            call("sub", inside.args[1], inside.args[0])
-            if inside.args[1] != ONE
-            else call("sub", ONE, inside.args[0])
-        )
-    if inside.args[0] == ONE:
-        return call("sub", call("neg", ONE), inside.args[1])
-    return call("sub", ONE, inside.args[1])
-
-
-def _root_of_tangent(w: Writer) -> Problem:
-    """(a + b tan**2)**(p/2): two logarithms in t = tan."""
-    head = w.rng.choice(("tan", "tan", "cot"))
-    t = call(head, w.argument(0.9))
-    base = w.linear(raised(t, 2), unit=0.7)
-    p = w.rng.choice((1, 1, -1, -1, 3))
-    m = w.rng.choice((0, 0, 1)) if p < 3 else 0
-    root = call("sqrt", base)
-    power = w.power(base, Fraction(abs(p), 2))
-    tree = product([raised(t, m), power]) if p > 0 else call("div", raised(t, m), power)
-    below = call("add", ONE, raised(t, 2))
-    terms = [Term(call("log", call("div", root, below)))]
-    if m == 0 and p > 0:
-        terms.append(Term(call("log", call("add", t, root))))
-    if p > 1 or (m and p > 0):
-        terms.append(Term(product([powers_of(t, 1), root])))
-    return Problem(tree, tuple(terms))
-
-
-def _root_of_square(w: Writer) -> Problem:
-    """cos/sqrt(a + b cos**2), sin/sqrt(a + b sin**2)."""
-    u = w.argument(0.9)
-    one, other = (
-        (call("sin", u), call("cos", u)) if w.chance(0.5) else (call("cos", u), call("sin", u))
-    )
-    base = w.linear(raised(one, 2), unit=0.5)
-    root = call("sqrt", base)
-    tree = call("div", one, root) if w.chance(0.7) else product([one, root])
-    inside = base.args[0] if base.head == "neg" else base
-    last = inside.args[1]
-    square = raised(one, 2)
-    positive = (inside.head == "add") if last in (square,) or last.head == "mul" else True
-    coefficient = next(
-        (node.args[0] for node in base.preorder() if node.head == "mul" and node.args[1] == square),
-        ONE,
-    )
-    c = product([call("sqrt", coefficient), other]) if coefficient != ONE else other
-    terms = [
-        Term(call("atan", call("div", c, root)))
-        if positive
-        else Term(call("log", call("add", c, root)))
-    ]
-    if tree.head == "mul":
-        terms.append(Term(product([other, root])))
-    return Problem(tree, tuple(terms))
 
 
 def _sums_above(w: Writer) -> Problem:

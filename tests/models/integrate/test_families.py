@@ -10,11 +10,14 @@ import pytest
 from models.integrate import data
 from models.integrate.families import (
     backward,
+    conjugate_roots,
     exponential,
     hyperbolic,
     inverse,
+    inverse_exponents,
     linear_products,
     logarithmic,
+    parts,
     polynomials,
     quadratic_radicals,
     rational,
@@ -26,14 +29,16 @@ from models.integrate.families import (
 )
 from models.integrate.problem import Problem, Unlabelled, label
 from service.integration.complete import complete
+from service.integration.forms import written_terms
 from service.integration.slots import expand
 from tokenizer.ansatz import Term
 from tokenizer.codec import decode_terms, encode
 from tokenizer.render import to_text
 
 FAMILIES = (
-    backward, exponential, hyperbolic, inverse, linear_products, logarithmic, polynomials,
-    quadratic_radicals, rational, roots, special, substitution, table, trigonometric,
+    backward, conjugate_roots, exponential, hyperbolic, inverse, inverse_exponents,
+    linear_products, logarithmic, parts, polynomials, quadratic_radicals, rational, roots, special,
+    substitution, table, trigonometric,
 )  # fmt: skip
 #: Problems of each family, and how many of them the recipe must solve. Families draw problems
 #: without antiderivative of the named form now and then (numbers that make them special).
@@ -58,3 +63,14 @@ def test_recipe_completes(sample: Callable[[random.Random], Problem]) -> None:
         if complete(problem.integrand, "x", expanded, deadline_s=10) is None:
             failures.append(to_text(problem.integrand))
     assert len(failures) <= DRAWN - NEEDED, failures
+
+
+def test_no_term_of_a_pair_by_parts_has_a_form_alone() -> None:
+    """The family makes sums that only together have an antiderivative of the named form."""
+    rng = random.Random(3)
+    for _ in range(6):
+        problem = data.standard(parts.sample(rng))
+        terms = expand(problem.terms, problem.integrand, "x")
+        assert complete(problem.integrand, "x", terms, deadline_s=10) is not None
+        for term in written_terms(problem.integrand):
+            assert complete(term, "x", terms, deadline_s=10) is None, to_text(problem.integrand)
