@@ -83,7 +83,8 @@ def create_app(settings: Settings | None = None, *, ready_first: bool = False) -
 
     async def on_full(request: Request, error: Exception) -> Response:
         resources: Resources = request.app.state.resources
-        return resources.flights.refusal().response()
+        assert isinstance(error, Full)
+        return resources.flights.refusal(error.task).response()
 
     app.add_exception_handler(Full, on_full)
     routes = [route for asked in questions for route in asked.routes if isinstance(route, APIRoute)]

@@ -1,18 +1,18 @@
-"""How many questions are worked on at a time, so that each of them is done soon."""
+"""How much work is taken on at a time, so that each question is done soon."""
 
 from __future__ import annotations
 
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-#: What a computation counts for when the next one has ended.
+#: What a question counts for when the next one of its task has ended.
 FADING: Final = 0.98
 
-#: Computations that must have ended before their rate is believed: the first ones of a burst
-#: end late, and the others soon after them.
+#: Questions that the assumption about a task counts for.
 BELIEVED: Final = 16
 
 #: Seconds without a refusal after which more is no longer asked than can be done.
@@ -22,40 +22,75 @@ CALM_S: Final = 1.0
 LONGEST_WAIT_S: Final = 60
 
 
+class _Cost:
+    """The mean time of the whole service that a question takes, the latest counting most."""
+
+    def __init__(self, assumed_s: float) -> None:
+        self.running = 0
+        self._ended = float(BELIEVED)
+        self._work_s = BELIEVED * assumed_s
+
+    @property
+    def seconds(self) -> float:
+        return self._work_s / self._ended
+
+    def learn(self, seconds: float) -> None:
+        self._ended = 1 + FADING * self._ended
+        self._work_s = seconds + FADING * self._work_s
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One question that runs; ``share_s`` is what a share had come to when it began."""
+
+    task: str
+    share_s: float
+
+
 class ConcurrencyLimit:
-    """A limit on what runs at a time, from the rate at which it is being done.
+    """A limit on the work in hand, from what questions of each task took of late.
 
-    By Little's law what runs takes ``running / rate`` seconds on average, so that
-    ``rate * burst_s`` may run: a burst is worked off by itself. Where questions have to
-    be refused there is no burst but a standing queue, which does no more in a second and
-    makes everybody wait for longer; ``rate * overload_s`` may run then, until nothing had to
-    be refused for :data:`CALM_S`. (The two times are those of CoDel, Nichols and Jacobson
-    2012, as servers apply it: wangle's ``Codel``, with a count in place of a queue.)
+    What runs is done after the sum of what its questions take, each by its task, so that
+    other questions than a moment ago are known for what they are. A burst is let in while
+    that sum stays within ``burst_s``; it is worked off by itself. Where questions have to be
+    refused there is no burst but a standing queue, which does no more in a second and makes
+    everybody wait for longer; ``overload_s`` is the bound then, until nothing had to be
+    refused for :data:`CALM_S`. (The two times are those of CoDel, Nichols and Jacobson 2012,
+    as servers apply it: wangle's ``Codel``, with the work that waits in place of the wait.)
 
-    The limit is never less than ``least``, which is to keep all cores busy, and never more
-    than ``most``. ``clock`` gives seconds.
+    What a question takes is its share of the time that it ran: questions that run together
+    share the service equally, and one alone can use one only of the ``cores``. All shares
+    together are the time in which the service was busy. ``assumed_s`` is a first guess
+    of the CPU time for each task; one that is not in it is assumed to take none.
+
+    Two for each core may always run, one in either half of the work, decoding and
+    verification, or cores would be idle; more than ``most`` never. ``clock`` gives seconds.
     """
 
     def __init__(
         self,
         most: int,
         *,
-        least: int = 1,
+        cores: int = 1,
+        assumed_s: Mapping[str, float] | None = None,
         burst_s: float = math.inf,
         overload_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most
-        self._least = min(least, most)
+        self._cores = cores
+        self._least = min(2 * cores, most)
         self._burst_s = burst_s
         self._overload_s = min(overload_s, burst_s)
         self._clock = clock
+        self._costs = {task: _Cost(s / cores) for task, s in (assumed_s or {}).items()}
         self._running = 0
-        # weights that fade, so that the rate follows the kind of questions
-        self._ended = self._busy_s = 0.0
+        self._latest = ""
+        # what a question has had that has run since the first one began
+        self._share_s = 0.0
         self._marked = 0.0
-        # refusals, fading with time: about as many as there were in the last second
-        self._refusals = 0.0
+        # work that was refused, fading with time: about that of the last second
+        self._refused_s = 0.0
         self._refused_at = -math.inf
 
     @property
@@ -70,43 +105,65 @@ class ConcurrencyLimit:
 
     @property
     def value(self) -> int:
-        """How many may run at present."""
-        soon_s = self._overload_s if self.overloaded else self._burst_s
-        if self._ended < BELIEVED or math.isinf(soon_s):
+        """How many may run at present: what runs, and as many more like the latest as fit."""
+        more_s, each_s = self._soon_s - self._work_s, self._cost(self._latest).seconds
+        if more_s >= self._most * each_s:
             return self._most
-        soon = int(soon_s * self._ended / self._busy_s)
-        return min(self._most, max(self._least, soon))
+        fitting = self._running + math.floor(more_s / each_s)
+        return min(self._most, max(self._least, fitting))
 
-    @property
-    def full(self) -> bool:
-        """Whether one more is one too many."""
-        return self._running >= self.value
+    def full(self, task: str) -> bool:
+        """Whether one more question of ``task`` is one too many."""
+        if self._running < self._least:
+            return False
+        if self._running >= self._most:
+            return True
+        return self._work_s + self._cost(task).seconds > self._soon_s
 
-    def begin(self) -> None:
-        """Count one more that runs."""
-        if not self._running:
-            self._marked = self._clock()  # idle time says nothing about what can be done
+    def begin(self, task: str) -> Ticket:
+        """Count one more question of ``task`` that runs."""
+        self._mark()
         self._running += 1
+        self._cost(task).running += 1
+        self._latest = task
+        return Ticket(task, self._share_s)
 
-    def end(self) -> None:
+    def end(self, ticket: Ticket) -> None:
         """Count one that has ended."""
-        now = self._clock()
+        self._mark()
         self._running -= 1
-        self._ended = 1 + FADING * self._ended
-        self._busy_s = now - self._marked + FADING * self._busy_s
-        self._marked = now
+        cost = self._cost(ticket.task)
+        cost.running -= 1
+        cost.learn(self._share_s - ticket.share_s)
 
-    def refuse(self) -> int:
+    def refuse(self, task: str) -> int:
         """Count one that was refused; the seconds after which it should be asked again.
 
         In that time what was refused in the last second can be done. Half as long or half as
         long again for each, or those who were refused together would come back together.
         """
         now = self._clock()
-        self._refusals = 1 + self._refusals * math.exp(self._refused_at - now)
+        faded = math.exp(self._refused_at - now)
+        self._refused_s = self._cost(task).seconds + self._refused_s * faded
         self._refused_at = now
-        if self._ended < BELIEVED:
-            return 1
-        wait = self._refusals * self._busy_s / self._ended
-        wait *= random.uniform(0.5, 1.5)  # noqa: S311 - to spread clients, no secret
+        wait = self._refused_s * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
         return min(LONGEST_WAIT_S, max(1, math.ceil(wait)))
+
+    @property
+    def _soon_s(self) -> float:
+        return self._overload_s if self.overloaded else self._burst_s
+
+    @property
+    def _work_s(self) -> float:
+        """When what runs is expected to be done, in seconds from now."""
+        return sum(cost.running * cost.seconds for cost in self._costs.values())
+
+    def _cost(self, task: str) -> _Cost:
+        return self._costs.setdefault(task, _Cost(0.0))
+
+    def _mark(self) -> None:
+        """Share out the time since something began or ended."""
+        now = self._clock()
+        if self._running:  # idle time says nothing about what can be done
+            self._share_s += (now - self._marked) / max(self._running, self._cores)
+        self._marked = now

@@ -21,6 +21,7 @@ from service.problems import Problem
 from service.schemas import Health
 from service.settings import Settings
 from service.singleflight import SingleFlight
+from service.tasks import CPU_S
 from service.verification.pool import WorkerPool
 from tokenizer.parse import parse
 
@@ -87,8 +88,8 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         metrics,
         ConcurrencyLimit(
             settings.in_flight,
-            # a question for each core in either half of the work, decoding and verification
-            least=2 * settings.workers,
+            cores=settings.workers,
+            assumed_s=CPU_S,
             burst_s=settings.in_flight_s,
             overload_s=settings.overload_s,
         ),

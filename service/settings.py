@@ -71,13 +71,13 @@ class Settings(BaseSettings):
         "with 429. What the cache answers is not counted.",
     )
     in_flight_s: float = Field(
-        2.0,
+        0.75,
         gt=0,
         description="Questions are let in while those in work are expected to be done within "
-        "this time, in seconds, going by how many were done lately.",
+        "this time, in seconds, going by what others of the same task took lately.",
     )
     overload_s: float = Field(
-        0.25,
+        0.15,
         gt=0,
         description="The same while more is asked than can be done: from the first question "
         "that is refused until none had to be for a second.",

@@ -11,6 +11,7 @@ from starlette.types import Message, Scope, Send
 
 from service.lifecycle import CAME_LATE
 from service.singleflight import SingleFlight
+from service.tasks import task_at
 
 
 class Route(Protocol):
@@ -34,25 +35,26 @@ class Shedding:
     def __init__(
         self, routes: Iterable[Route], bodies: int, flights: Callable[[], SingleFlight | None]
     ) -> None:
-        self._routes = {route.path: route for route in routes}
+        self._routes = {route.path: (route, task_at(route.path)) for route in routes}
         self._bodies = bodies
         self._flights = flights
         self._answered: OrderedDict[bytes, None] = OrderedDict()
 
     def check(self, scope: Scope, body: bytes) -> None:
         """Raises :class:`Problem` (429) for a question that is one too many."""
-        route = self._route(scope)
+        asked = self._asked(scope)
         flights = self._flights()
-        if route is None or flights is None or scope[CAME_LATE] or not flights.limit.full:
+        if asked is None or flights is None or scope[CAME_LATE]:
             return
-        if _digest(scope, body) in self._answered:
+        route, task = asked
+        if not flights.limit.full(task) or _digest(scope, body) in self._answered:
             return
         scope["route"] = route  # for the log and the metrics, since nobody will look for it
-        raise flights.refusal()
+        raise flights.refusal(task)
 
     def remembering(self, scope: Scope, body: bytes, send: Send) -> Send:
         """``send``, and the ``body`` is remembered if it gets an answer."""
-        if not self._bodies or self._route(scope) is None:
+        if not self._bodies or self._asked(scope) is None:
             return send
 
         async def send_and_remember(message: Message) -> None:
@@ -66,7 +68,7 @@ class Shedding:
 
         return send_and_remember
 
-    def _route(self, scope: Scope) -> Route | None:
+    def _asked(self, scope: Scope) -> tuple[Route, str] | None:
         return self._routes.get(scope["path"]) if scope["method"] == "POST" else None
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from service.cache import Cache
-from service.concurrency import ConcurrencyLimit
+from service.concurrency import ConcurrencyLimit, Ticket
 from service.metrics import Metrics
 from service.problems import Problem
+from service.verification.pool import BEGAN
 
 T = TypeVar("T")
 
@@ -21,16 +22,18 @@ PATIENCE: Final = 0.5
 @dataclass(slots=True)
 class _Flight:
     task: asyncio.Task[tuple[Any, bool]]
+    ticket: Ticket
     waiters: int = 0
 
 
 class Full(Problem):
-    """There is no place for one more computation; the client may not have been told yet."""
+    """There is no place for one more question of ``task``; the client may not know yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: str) -> None:
         super().__init__(
             "queue-full", "As many questions as may be worked on at a time are in work."
         )
+        self.task = task
 
 
 class SingleFlight:
@@ -46,25 +49,26 @@ class SingleFlight:
         self._metrics = metrics
         self._flights: dict[Hashable, _Flight] = {}
 
-    def check(self) -> None:
-        """Raises :class:`Full` (429) when there is no place for one more computation."""
-        if self.limit.full:
-            raise Full
+    def check(self, task: str) -> None:
+        """Raises :class:`Full` (429) when there is no place for one more question of ``task``."""
+        if self.limit.full(task):
+            raise Full(task)
 
-    def refusal(self) -> Problem:
+    def refusal(self, task: str) -> Problem:
         """What a client is told that is refused for want of a place; counts it."""
-        full = Full()
-        full.headers["Retry-After"] = str(self.limit.refuse())
+        full = Full(task)
+        full.headers["Retry-After"] = str(self.limit.refuse(task))
         return full
 
     async def answer(
         self,
+        task: str,
         key: str | None,
         seconds: float,
         read: Callable[[bytes], T],
         compute: Callable[[], Awaitable[tuple[T, bytes | None]]],
     ) -> tuple[T, bool]:
-        """The answer to the question ``key``, and whether it was another's work.
+        """The answer to the question ``key`` of ``task``, and whether it was another's work.
 
         ``compute`` gives the answer and what to keep of it, if anything; ``read`` is its
         inverse, with ``ValueError`` for a value that is not one. Whatever ``compute``
@@ -82,11 +86,11 @@ class SingleFlight:
         flight = self._flights.get(name)
         joined = flight is not None
         if flight is None:
-            self.check()
-            self.limit.begin()
-            task = asyncio.create_task(self._compute(key, seconds, read, compute))
-            flight = self._flights[name] = _Flight(task)
-            task.add_done_callback(lambda task: self._landed(name, task))
+            self.check(task)
+            ticket = self.limit.begin(task)
+            computing = asyncio.create_task(self._compute(key, seconds, read, compute))
+            flight = self._flights[name] = _Flight(computing, ticket)
+            computing.add_done_callback(lambda computing: self._landed(name, computing))
         if key is not None:
             self._metrics.cache.labels("shared" if joined else "miss").inc()
         flight.waiters += 1
@@ -106,6 +110,7 @@ class SingleFlight:
         read: Callable[[bytes], T],
         compute: Callable[[], Awaitable[tuple[T, bytes | None]]],
     ) -> tuple[T, bool]:
+        BEGAN.set(asyncio.get_running_loop().time())
         if key is None:
             return (await compute())[0], False
         async with self._cache.claim(key, PATIENCE * seconds):
@@ -137,4 +142,4 @@ class SingleFlight:
         flight = self._flights.get(name)
         if flight is not None and flight.task is task:
             del self._flights[name]
-            self.limit.end()
+            self.limit.end(flight.ticket)

@@ -47,6 +47,7 @@ from service.problems import Problem
 from service.schemas import Formula
 from service.settings import Settings
 from service.singleflight import SingleFlight
+from service.tasks import HEAT
 from service.verification.pool import (
     NoWorker,
     PoolSaturated,
@@ -58,7 +59,7 @@ from tokenizer.render import to_text
 from tokenizer.tree import Tree
 from tokenizer.typeset import to_latex
 
-TASK: Final = "heat"
+TASK: Final = HEAT
 
 #: Part of the cache key: raise it when the meaning of an answer changes.
 API_VERSION: Final = 1
@@ -137,7 +138,7 @@ class HeatSolver:
 
         try:
             answer, cached = await self._flights.answer(
-                key, timeout_s, HeatAnswer.model_validate_json, compute
+                TASK, key, timeout_s, HeatAnswer.model_validate_json, compute
             )
         except FieldError as error:
             raise error.problem() from None

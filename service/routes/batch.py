@@ -18,11 +18,10 @@ from service.problems import ProblemDetails, responses
 from service.resources import Resources, ResourcesOf
 from service.routes.admission import Client
 from service.schemas import DifferentiateRequest, Solved, Unsolved
-from service.solvers.differentiate import TASK as DIFFERENTIATE
 from service.solvers.differentiate import differentiate
-from service.solvers.integral_question import TASK as INTEGRATE
 from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import IntegralSolved, IntegralUnsolved, IntegrateRequest
+from service.tasks import DIFFERENTIATE, HEAT, INTEGRATE
 
 router = APIRouter(tags=["batches"])
 
@@ -146,7 +145,7 @@ async def post_heat_batch(
     With `Accept: application/x-ndjson` outcomes arrive as they finish.
     """
     solve = heat.solver(resources).solve
-    return await _respond("heat", body.items, HeatRequest, solve, request, resources, client)
+    return await _respond(HEAT, body.items, HeatRequest, solve, request, resources, client)
 
 
 async def _respond(
@@ -159,6 +158,6 @@ async def _respond(
     client: str,
 ) -> Response:
     form = negotiate(request.headers.get("accept", "*/*"), (JSON, NDJSON))
-    resources.flights.check()
+    resources.flights.check(task)
     await resources.access.spend(client, len(items) - 1)
     return Batch(task, items, question, solve, resources).response(form)

@@ -28,6 +28,7 @@ from service.solvers.generation import generate
 from service.solvers.question import choose_variable, formula, read, understood
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
+from service.tasks import DIFFERENTIATE
 from service.verification.derivative import (
     DerivativeOutcome,
     check_derivative,
@@ -37,7 +38,7 @@ from tokenizer.codec import Malformed, decode
 from tokenizer.normalise import VARIABLE, Normalised, normalise, rename_text
 from tokenizer.tree import Tree
 
-TASK: Final = "differentiate"
+TASK: Final = DIFFERENTIATE
 
 #: Part of the cache key: raise it when the meaning of an answer changes.
 API_VERSION: Final = 1
@@ -88,7 +89,9 @@ async def differentiate(request: DifferentiateRequest, resources: Resources) -> 
         return answer, answer.to_bytes()
 
     try:
-        answer, cached = await resources.flights.answer(key, timeout_s, Answer.from_bytes, compute)
+        answer, cached = await resources.flights.answer(
+            TASK, key, timeout_s, Answer.from_bytes, compute
+        )
     except NoAnswer as error:
         count(TASK, resources, watch, "unsolved", None)
         error.refuse_if_never_tried()

@@ -8,12 +8,13 @@ from typing import Final
 from service.problems import Problem
 from service.solvers.integrate_schema import IntegrateRequest, UnderstoodIntegral
 from service.solvers.question import choose_variable, formula, read
+from service.tasks import INTEGRATE
 from tokenizer.errors import ParseError
 from tokenizer.normalise import Normalised, normalise, rename
 from tokenizer.parse import parse
 from tokenizer.tree import Tree, call, constant, symbol
 
-TASK: Final = "integrate"
+TASK: Final = INTEGRATE
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,9 @@ async def integrate(
         return found, found.to_bytes()
 
     try:
-        found, cached = await resources.flights.answer(key, timeout_s, Found.from_bytes, compute)
+        found, cached = await resources.flights.answer(
+            TASK, key, timeout_s, Found.from_bytes, compute
+        )
     except NoAnswer as error:
         resources.metrics.answers.labels(TASK, "unsolved", "none").inc()
         error.refuse_if_never_tried()

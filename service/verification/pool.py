@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import itertools
 import logging
 import multiprocessing
 import pickle
@@ -22,8 +23,9 @@ import sys
 import threading
 import traceback
 import types
-from collections import deque
+from bisect import insort
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Final, Self, TypeVar
 
@@ -36,6 +38,10 @@ _SIZE: Final = struct.Struct("!I")
 
 #: CPU time beyond its deadline after which a worker ends, should nobody have killed it; seconds.
 SELF_DESTRUCTION_S: Final = 5.0
+
+#: When the question began that a request is part of, on the event loop's clock. A question's
+#: second request is then not last in the queue again, behind all that came in the meantime.
+BEGAN: Final[ContextVar[float]] = ContextVar("BEGAN")
 
 logger = logging.getLogger(__name__)
 
@@ -126,8 +132,9 @@ class WorkerPool:
         self._context = multiprocessing.get_context("forkserver")
         self._workers: set[_Worker] = set()
         self._idle: list[_Worker] = []
-        # in order of arrival: a free worker is handed to the first, so that none is overtaken
-        self._queue: deque[asyncio.Future[_Worker]] = deque()
+        # oldest question first, requests in order of arrival: none is overtaken by a younger one
+        self._queue: list[tuple[float, int, asyncio.Future[_Worker]]] = []
+        self._arrivals = itertools.count()
         self._spawning: set[asyncio.Task[None]] = set()
         self._stopping = True
 
@@ -180,7 +187,7 @@ class WorkerPool:
             task.cancel()
         await asyncio.gather(*self._spawning, return_exceptions=True)
         while self._queue:
-            handed = self._queue.popleft()
+            *_, handed = self._queue.pop(0)
             if not handed.done():
                 handed.set_exception(WorkerDied("the pool is stopping"))
         workers = list(self._workers)
@@ -240,15 +247,17 @@ class WorkerPool:
                 return worker
 
     async def _handed(self, deadline: float) -> _Worker:
-        """The next worker that is free and that nobody before us waits for."""
-        handed: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
-        self._queue.append(handed)
+        """The next worker that is free and that no older question waits for."""
+        loop = asyncio.get_running_loop()
+        handed: asyncio.Future[_Worker] = loop.create_future()
+        place = BEGAN.get(loop.time()), next(self._arrivals), handed
+        insort(self._queue, place)
         try:
             async with asyncio.timeout_at(deadline):
                 return await handed
         except BaseException as error:
-            if handed in self._queue:
-                self._queue.remove(handed)
+            if place in self._queue:
+                self._queue.remove(place)
             elif handed.done() and not handed.cancelled() and handed.exception() is None:
                 self._release(handed.result())  # it came at the very moment we gave up
             if isinstance(error, TimeoutError):
@@ -260,7 +269,7 @@ class WorkerPool:
         if worker not in self._workers:
             return
         while self._queue:
-            handed = self._queue.popleft()
+            *_, handed = self._queue.pop(0)
             if not handed.done():
                 handed.set_result(worker)
                 return

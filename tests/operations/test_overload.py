@@ -58,13 +58,13 @@ def test_a_full_service_reads_nothing_but_what_it_has_answered() -> None:
         known = {"expression": "x^2"}
         assert client.post("/differentiate", json=known).json()["status"] == "solved"
         limit = running.app.state.resources.flights.limit
-        limit.begin()  # a question that takes its time
+        ticket = limit.begin("integrate")  # a question that takes its time
         assert client.post("/differentiate", json=known).json()["cached"]
         for address in ("/differentiate", "/integrate", "/pde/heat", "/integrate/batch", "/steps"):
             assert client.post(address, content=b"?").status_code == 429
         assert client.post("/parse", json=known).status_code == 200
         assert client.get("/differentiate").status_code == 405
-        limit.end()
+        limit.end(ticket)
         assert client.post("/differentiate", content=b"?").status_code == 415
         assert client.post("/differentiate", json={"expression": "x**2"}).json()["cached"]
 

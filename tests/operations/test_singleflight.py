@@ -15,6 +15,7 @@ from service.concurrency import ConcurrencyLimit
 from service.metrics import Metrics
 from service.problems import Problem
 from service.singleflight import SingleFlight
+from service.verification.pool import BEGAN
 from tests.operations.process import metric, service
 from tests.redis_server import RedisServer
 
@@ -50,7 +51,9 @@ def test_a_hundred_in_one_process() -> None:
 
     async def scenario() -> list[tuple[bytes, bool]]:
         shared = flights(MemoryCache(items=0, ttl_s=60))
-        return await asyncio.gather(*(shared.answer("k", 5, bytes, compute) for _ in range(100)))
+        return await asyncio.gather(
+            *(shared.answer("task", "k", 5, bytes, compute) for _ in range(100))
+        )
 
     answers = asyncio.run(scenario())
     assert len(calls) == 1
@@ -65,7 +68,7 @@ def test_a_hundred_in_two_processes(redis: RedisServer) -> None:
         caches = [RedisCache(redis.url, ttl_s=60, timeout_s=2) for _ in range(2)]
         both = [flights(cache) for cache in caches]
         answers = await asyncio.gather(
-            *(one.answer("two", 20, bytes, compute) for one in both for _ in range(50))
+            *(one.answer("task", "two", 20, bytes, compute) for one in both for _ in range(50))
         )
         for cache in caches:
             await cache.close()
@@ -86,11 +89,11 @@ def test_an_answer_that_came_before_the_claim_is_not_computed_again(redis: Redis
 
         async def look_and_dawdle(key: str) -> bytes | None:
             found = await seen(key)
-            await flights(other).answer(key, 20, bytes, compute)
+            await flights(other).answer("task", key, 20, bytes, compute)
             return found
 
         cache.get = look_and_dawdle  # type: ignore[method-assign]  # the pause is the fault
-        answer = await flights(cache).answer("late", 20, bytes, compute)
+        answer = await flights(cache).answer("task", "late", 20, bytes, compute)
         await cache.close()
         await other.close()
         return answer
@@ -106,7 +109,7 @@ def test_a_claim_does_not_outlive_its_process(redis: RedisServer) -> None:
     async def scenario() -> tuple[bytes, bool]:
         cache = RedisCache(redis.url, ttl_s=60, timeout_s=2)
         await cache._redis.set("dead:claim", "nobody", px=1000)
-        answer = await flights(cache).answer("dead", 20, bytes, compute)
+        answer = await flights(cache).answer("task", "dead", 20, bytes, compute)
         await cache.close()
         return answer
 
@@ -126,10 +129,11 @@ def test_a_failure_is_shared_and_not_kept() -> None:
     async def scenario() -> list[object]:
         shared = flights(MemoryCache(10, 60))
         first = await asyncio.gather(
-            *(shared.answer("k", 5, bytes, compute) for _ in range(5)), return_exceptions=True
+            *(shared.answer("task", "k", 5, bytes, compute) for _ in range(5)),
+            return_exceptions=True,
         )
         with pytest.raises(LookupError):
-            await shared.answer("k", 5, bytes, compute)
+            await shared.answer("task", "k", 5, bytes, compute)
         return list(first)
 
     assert all(isinstance(answer, LookupError) for answer in asyncio.run(scenario()))
@@ -152,12 +156,12 @@ def test_the_work_goes_on_for_those_who_stay() -> None:
     async def scenario() -> tuple[bytes, bool]:
         shared = flights(MemoryCache(10, 60))
         first, second = (
-            asyncio.create_task(shared.answer("k", 5, bytes, compute)) for _ in range(2)
+            asyncio.create_task(shared.answer("task", "k", 5, bytes, compute)) for _ in range(2)
         )
         await asyncio.sleep(0.05)
         first.cancel()
         answer = await second
-        third = asyncio.create_task(shared.answer("k", 5, bytes, compute))
+        third = asyncio.create_task(shared.answer("task", "k", 5, bytes, compute))
         await asyncio.sleep(0.05)
         third.cancel()
         await asyncio.wait([third])
@@ -169,20 +173,44 @@ def test_the_work_goes_on_for_those_who_stay() -> None:
     assert ended == ["done", "cancelled"]
 
 
+def test_a_question_keeps_its_age() -> None:
+    """All that is done for a question, side by side too, goes by when it began."""
+
+    async def scenario() -> tuple[float, float, float]:
+        loop = asyncio.get_running_loop()
+
+        async def age() -> float:
+            return BEGAN.get()
+
+        async def compute() -> tuple[bytes, bytes | None]:
+            await asyncio.sleep(0.05)
+            first, second = await asyncio.gather(age(), asyncio.create_task(age()))
+            assert first == second
+            return repr(first).encode(), None
+
+        before = loop.time()
+        shared = flights(MemoryCache(items=0, ttl_s=60))
+        answer, _ = await shared.answer("task", "k", 5, bytes, compute)
+        return before, float(answer), loop.time() - 0.05
+
+    before, began, latest = asyncio.run(scenario())
+    assert before <= began <= latest
+
+
 def test_one_computation_too_many_is_refused() -> None:
     """Past the limit a new question gets 429; one that is in work already is joined."""
     compute, _ = counting()
 
     async def scenario() -> None:
         shared = flights(MemoryCache(0, 60), most=1)
-        first = asyncio.create_task(shared.answer("a", 5, bytes, compute))
+        first = asyncio.create_task(shared.answer("task", "a", 5, bytes, compute))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         with pytest.raises(Problem) as refusal:
-            await shared.answer("b", 5, bytes, compute)
+            await shared.answer("task", "b", 5, bytes, compute)
         assert refusal.value.status == 429
-        assert int(shared.refusal().headers["Retry-After"]) >= 1
-        assert await shared.answer("a", 5, bytes, compute) == (b"42", True)
+        assert int(shared.refusal("task").headers["Retry-After"]) >= 1
+        assert await shared.answer("task", "a", 5, bytes, compute) == (b"42", True)
         await first
 
     asyncio.run(scenario())
@@ -202,7 +230,9 @@ def test_a_broken_redis_costs_no_answer(fault: str) -> None:
             server.stop()
         if fault == "hung":
             server.signal(signal.SIGSTOP)
-        answers = [await flights(cache).answer(f"k{k}", 5, bytes, compute) for k in range(8)]
+        answers = [
+            await flights(cache).answer("task", f"k{k}", 5, bytes, compute) for k in range(8)
+        ]
         assert cache.broken is (fault != "full")
         await cache.close()
         return answers

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from service.verification.pool import (
+    BEGAN,
     PoolSaturated,
     WorkerDied,
     WorkerError,
@@ -220,6 +221,29 @@ def test_nobody_is_overtaken() -> None:
             for number in range(40):
                 group.create_task(ask(number))
         assert finished == [*range(40), *range(100, 120)]
+
+    scenario(body, workers=1)
+
+
+def test_an_older_question_goes_first() -> None:
+    """Requests of one question wait with its age, not behind all that came since it began."""
+
+    async def body(pool: WorkerPool) -> None:
+        finished: list[str] = []
+
+        async def ask(name: str, began: float) -> None:
+            BEGAN.set(began)
+            await pool.run(double, 1, timeout_s=60)
+            finished.append(name)
+
+        now = asyncio.get_running_loop().time()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pool.run(sleep, 0.5, timeout_s=60))
+            await until(lambda: pool.running == 1)
+            for name, age in (("young", 1.0), ("old", 3.0), ("middle", 2.0)):
+                group.create_task(ask(name, now - age))
+            await until(lambda: pool.waiting == 3)
+        assert finished == ["old", "middle", "young"]
 
     scenario(body, workers=1)
 
