@@ -45,6 +45,17 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def remembered(count: int) -> int:
+    """The most that SymPy keeps for one of its functions after ``count`` new sums."""
+    import sympy
+    from sympy.core.cache import CACHE
+
+    x = sympy.Symbol("x")
+    for k in range(count):
+        sympy.expand((x + k) * (x - k))
+    return int(max(function.cache_info().currsize for function in CACHE))
+
+
 class OddError(ValueError):
     """Cannot be unpickled: its constructor wants two arguments."""
 
@@ -154,6 +165,17 @@ def test_memory_limit() -> None:
         assert pool.pids() != before
 
     scenario(body, workers=1, memory_mib=1024)
+
+
+def test_memory_is_at_its_bound_soon() -> None:
+    """What SymPy remembers of questions in a verifier is full after some hundred of them."""
+
+    async def body(pool: WorkerPool) -> None:
+        some = await pool.run(remembered, 200, timeout_s=60)
+        assert 0 < some < 200
+        assert await pool.run(remembered, 2000, timeout_s=60) == some
+
+    scenario(body, workers=1)
 
 
 def test_exceptions_travel() -> None:
