@@ -3,7 +3,8 @@
     python -m benchmarks.engine --threads 2
     python -m benchmarks.engine --ctranslate2         beside CTranslate2, in the same run
 
-Distinct textbook questions are kept coming, so that the batch stays full to a quarter: so
+Drafts (:mod:`service.engine.draft`) have learned from a thousand other questions. Distinct
+textbook questions are kept coming, so that the batch stays full to a quarter: so
 many join at a time. A step is one token of every item in the batch; tokens are those of the
 best answers. CPU time is printed beside wall-clock time, since on a busy machine only that is
 comparable.
@@ -14,6 +15,7 @@ its, by CPU time.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import tempfile
@@ -32,6 +34,7 @@ import models
 from benchmarks.expressions import expressions
 from models import artifacts
 from service.engine.batch import Batch, Item
+from service.engine.draft import DraftTable
 from service.engine.engine import SPREAD
 from service.engine.search import Search
 from service.engine.session import ModelSession
@@ -41,6 +44,9 @@ from tokenizer.parse import parse
 
 if TYPE_CHECKING:
     from benchmarks.rival import Rival
+
+#: Other questions answered before, which the drafts learn from as those of a running service do.
+WARM_UP = 1000
 
 _ARTIFACTS = Path(models.__file__).parent / "artifacts"
 
@@ -69,14 +75,16 @@ def questions(seed: int) -> Iterator[Encoded]:
         yield encode(normalise(parse(text), "x").tree)
 
 
-def measure(session: ModelSession, batch_items: int, beam: int, count: int, seed: int) -> Measured:
-    """Answer ``count`` questions, ``batch_items`` at a time."""
+def measure(
+    session: ModelSession, batch_items: int, beam: int, count: int, seed: int, table: DraftTable
+) -> Measured:
+    """Answer ``count`` questions, ``batch_items`` at a time, with drafts from ``table``."""
     manifest = session.manifest
     waiting = [
         Item(Search(source, beam, manifest.output, manifest.limits.output_tokens, SPREAD), None, 0)
         for source in itertools.islice(questions(seed), count)
     ]
-    batch = Batch(session, batch_items, 1 << 30, greedy=beam == 1)
+    batch = Batch(session, batch_items, 1 << 30, table)
     steps = tokens = 0
     wall, cpu = time.perf_counter(), time.process_time()
     while waiting or batch.items:
@@ -153,11 +161,15 @@ def main(
         ModelSession(folder / model, manifest, device="auto", threads=threads, variant=variant)
         for variant in variants.split(",")
     ]
-    for session in sessions:
-        measure(session, 8, 4, 16, seed=0)
+    tables = [DraftTable() for _ in sessions]
+    for session, learned in zip(sessions, tables, strict=True):
+        measure(session, 8, 4, WARM_UP, 0, learned)
     sizes = list(itertools.product((1, 8, 32), (1, 4)))
     for batch, beam in track(sizes, "settings", console=Console(stderr=True)):
-        ours = [measure(session, batch, beam, count, seed=1) for session in sessions]
+        ours = [
+            measure(session, batch, beam, count, 1, copy.deepcopy(learned))
+            for session, learned in zip(sessions, tables, strict=True)
+        ]
         lines += beside(rivals, ours, seed=1) if rivals else ours
     names = list(asdict(lines[0]))
     table = Table(

@@ -304,16 +304,16 @@ def decoder(
     to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, H, 3), item, head and
     place of the cache that it writes to; ``cells`` (N, 2), item and column of the grid;
     ``grid`` (B, W), which hypothesis is in a cell, any where there is none; ``rules`` (B, W),
-    its row of ``grammar``; ``scores`` float32 (B, W, 1), log-probability so far, -inf where
-    there is none; ``visible`` bool (B, 1, W, P), this step's place included; ``continuations``
-    (1,), how many are wanted of each item, K.
+    its row of ``grammar``; ``visible`` bool (B, 1, W, P), this step's place included, and those
+    of other hypotheses of this step that it goes on from; ``continuations`` (1,), how many are
+    wanted of each hypothesis, K.
 
     Kept between steps: ``grammar`` float32 (R, V + S), 0 for what a rule allows and -inf for
     what it forbids; ``names`` float32 (B, 1, V + S), the same for what is not in the question;
     what the encoder gave; ``past_keys`` and ``past_values`` (B, H, P, D) of each layer.
 
-    Gives ``best``, float32 scores (B, K) in falling order, ``index`` (B, K):
-    ``column * (V + S) + token`` (equal scores: lowest first), then ``new_past_…``.
+    Gives ``best``, float32 log-probabilities (B, W, K) in falling order, ``index`` (B, W, K),
+    the tokens (equal ones: lowest first), then ``new_past_…``.
     """
     g = Graph(weights, config, precision, ranges)
     width, heads, depth = config.width, config.heads, config.decoder_layers
@@ -326,7 +326,6 @@ def decoder(
     cells = g.input("cells", ["hypotheses", 2], whole)
     grid = g.input("grid", ["batch", "beam"], whole)
     rules = g.input("rules", ["batch", "beam"], whole)
-    scores = g.input("scores", ["batch", "beam", 1], single)
     visible = g.input("visible", ["batch", 1, "beam", "places"], TensorProto.BOOL)
     continuations = g.input("continuations", [1], whole)
     grammar = g.input("grammar", ["rules", "choices"], single)
@@ -388,11 +387,10 @@ def decoder(
     if precision != "float32":
         logits = g.add("Cast", logits, to=single)
     log_probs = g.add("LogSoftmax", logits, axis=-1)
-    allowed = g.add("Sum", log_probs, g.add("Gather", grammar, rules), names, scores)
-    flat = g.add("Reshape", allowed, g.constant("flat", np.array([0, -1])))
-    g.add_many("TopK", flat, continuations, outputs=["best", "index"], axis=-1)
-    g.output("best", ["batch", "continuations"], single)
-    g.output("index", ["batch", "continuations"], whole)
+    allowed = g.add("Sum", log_probs, g.add("Gather", grammar, rules), names)
+    g.add_many("TopK", allowed, continuations, outputs=["best", "index"], axis=-1)
+    g.output("best", ["batch", "beam", "continuations"], single)
+    g.output("index", ["batch", "beam", "continuations"], whole)
     for name in _layered("past", depth):
         g.output(f"new_{name}", ["batch", heads, "places", head])
     return g.model()

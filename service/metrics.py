@@ -87,7 +87,10 @@ class Metrics:
         self.step_seconds = self._histogram(
             "decoder_step_seconds", "Time of one decoder step.", _BUCKETS
         )
-        self.tokens = self._counter("tokens_decoded", "Decoder steps of answered items.", "model")
+        self.tokens = self._counter("tokens_decoded", "Tokens that searches went on by.", "model")
+        self.drafted = self._counter(
+            "tokens_drafted", "Those of them that were guessed and so took no step.", "model"
+        )
         self.model = self._gauge(
             "model_info", "1 for each model that is loaded.",
             "model", "version", "provider", "precision", most=True,

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from models.paths import DIGITS, FIRST_DIGIT
 from models.paths import rows as path_rows
+from service.engine.draft import MOST_TOKENS, Drafter, DraftTable
 from service.engine.rows import Rows
-from service.engine.search import Hypothesis, Search
-from service.engine.session import ModelSession
-from tokenizer.vocabulary import PAD, SIZE
+from service.engine.search import Hypothesis, Partial, Search
+from service.engine.session import ModelSession, Told
+from tokenizer.vocabulary import PAD
 
 #: Questions are padded to a multiple of this many tokens.
 _SOURCE_BLOCK = 16
@@ -28,6 +27,14 @@ _PLACE_BLOCK = 32
 #: Columns of a grid in which searches are wider than one hypothesis. A product of one row
 #: is summed in another order than one of several, so none of these ever has one alone.
 _LEAST_WIDTH = 2
+#: A draft goes on while it holds with this probability, times what part of a step the items
+#: of a batch make up: what is done once a step costs as much as some rows of the decoder.
+_DRAFT_FLOOR = 0.5
+_STEP_ROWS = 8
+#: Most rows that all drafts of a step may have, but for one an item.
+_DRAFT_ROWS = 64
+#: Layouts that are kept.
+_MOST_LAYOUTS = 64
 #: The part of a hypothesis that goes into an array: word, parent, path, pointed, rule.
 _DESCRIBED = slice(4, 9)
 #: One more run of the encoder costs as much as this many tokens more in a run.
@@ -38,13 +45,15 @@ _RUN_TOKENS = 16
 class Generation:
     """What a model found, best first, and what it took.
 
-    ``tokens_decoded`` counts the steps of the search.
+    ``tokens_decoded`` counts the steps of the search, ``tokens_drafted`` those of them that
+    took no step of the decoder.
     """
 
     hypotheses: tuple[Hypothesis, ...]
     queue_ms: float
     model_ms: float
     tokens_decoded: int
+    tokens_drafted: int
 
 
 @dataclass(eq=False, slots=True)
@@ -58,6 +67,7 @@ class Item:
     future: Future[Generation] = field(default_factory=Future)
     #: Tokens of the question.
     length: int = field(init=False)
+    drafter: Drafter = field(init=False)
 
     def __post_init__(self) -> None:
         self.length = len(self.search.source.ids)
@@ -74,6 +84,7 @@ class Item:
             1000 * (self.started - self.submitted),
             1000 * (now - self.started),
             self.search.steps,
+            self.search.drafted,
         )
 
     def expired(self, now: float) -> bool:
@@ -84,19 +95,21 @@ class Item:
 class Layout:
     """Arrays that the decoder is told, for ``sizes`` hypotheses of each item, at most ``width``.
 
-    They are kept as long as the sizes do not change; what is set here stays.
+    They serve wherever the sizes and the ``places`` of the cache are these; what is set here
+    stays.
     """
 
-    def __init__(self, sizes: Sequence[int], width: int, session: ModelSession) -> None:
-        self.sizes = sizes
-        self.width = width
+    def __init__(
+        self, sizes: Sequence[int], width: int, places: int, session: ModelSession
+    ) -> None:
         count, batch = sum(sizes), len(sizes)
         self.items = np.repeat(np.arange(batch), sizes)
         self.columns = np.array([column for size in sizes for column in range(size)], np.int64)
-        self.cells = np.stack([self.items, self.columns], axis=1)
-        self.grid, self.rules = np.zeros((2, batch, width), np.int64)
-        self.grid[self.items, self.columns] = np.arange(count)
-        self.scores = np.full((batch, width, 1), -np.inf, np.float32)
+        #: Where the hypotheses are in a grid whose rows lie one after the other.
+        self.cells = self.items * width + self.columns
+        grid, rules = np.zeros((2, batch, width), np.int64)
+        grid.ravel()[self.cells] = np.arange(count)
+        self.rules = rules.ravel()
         self.words = np.empty((2 + DIGITS, count), np.int64)
         self.pointed = np.empty((count, 2), np.int64)
         self.pointed[:, 0] = self.items
@@ -104,26 +117,66 @@ class Layout:
         self.places = np.empty((count, session.heads, 3), np.int64)
         self.places[:, :, 0] = self.items[:, None]
         self.places[:, :, 1] = np.arange(session.heads)
+        visible = np.zeros((batch, 1, width, places), np.bool_)
+        self.visible = visible.reshape(batch * width, places)
+        self.told = Told(
+            {
+                "words": self.words,
+                "pointed": self.pointed,
+                "refers": self.refers,
+                "places": self.places,
+                "cells": np.stack([self.items, self.columns], axis=1),
+                "grid": grid,
+                "rules": rules,
+                "visible": visible,
+            },
+            width,
+        )
+
+    def describe(self, partials: Sequence[Partial], first_places: Sequence[int]) -> None:
+        """Tell of ``partials``, those of an item in places from its ``first_places`` on."""
+        described = np.array([partial[_DESCRIBED] for partial in partials], np.int64).T
+        self.words[:2] = described[:2]
+        self.words[2:] = path_rows(described[2])
+        self.words[2:] += FIRST_DIGIT
+        self.pointed[:, 1] = described[3]
+        self.refers[:, 0] = described[3] >= 0
+        self.rules[self.cells] = described[4]
+        places = np.array(first_places)[self.items] + self.columns
+        self.places[:, :, 2] = places[:, None]
+        size = self.visible.shape[-1] // 8
+        bits = b"".join(
+            [
+                (partial.past | 1 << place).to_bytes(size, "little")
+                for partial, place in zip(partials, places.tolist(), strict=True)
+            ]
+        )
+        flags = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
+        self.visible[self.cells] = flags.reshape(len(partials), -1)
 
 
 class Batch:
     """The items of one model that are being decoded.
 
     At most ``most_items``, and at most ``most_tokens`` counting what they are
-    padded to: tokens of questions and places of caches. A ``greedy`` batch takes searches
-    of one hypothesis and no others, which then cost less.
+    padded to: tokens of questions and places of caches. ``table`` is what drafts come from,
+    and go into.
     """
 
     def __init__(
-        self, session: ModelSession, most_items: int, most_tokens: int, *, greedy: bool = False
+        self,
+        session: ModelSession,
+        most_items: int,
+        most_tokens: int,
+        table: DraftTable | None = None,
     ) -> None:
         self.session = session
-        self.least_width = 1 if greedy else _LEAST_WIDTH
+        self.table = table or DraftTable()
         self.most_items = most_items
         self.most_tokens = most_tokens
         self.items: list[Item] = []
         self._rows = Rows(session)
-        self._layout = Layout([], 0, session)
+        self._layouts: dict[tuple[int, ...], Layout] = {}
 
     def room_for(self, joining: Sequence[Item], item: Item) -> bool:
         """Whether ``item`` may join besides ``joining``; an empty batch takes any."""
@@ -151,6 +204,7 @@ class Batch:
             memory = self.session.encode(tokens, paths)
             for row, item in enumerate(group):
                 self._rows.add(memory, row, item.search.source)
+                item.drafter = Drafter(item.search, self.table)
                 self.items.append(item)
 
     def leave(self, item: Item) -> None:
@@ -161,62 +215,37 @@ class Batch:
         self.items.pop()
 
     def step(self) -> None:
-        """Every search goes on by one token."""
+        """Every search goes on by a token, and by more where its draft holds."""
         searches = [item.search for item in self.items]
-        sizes = [len(search.beam) for search in searches]
-        width = max(self.least_width, *sizes)
+        floor = _DRAFT_FLOOR * len(searches) / (len(searches) + _STEP_ROWS)
+        most = max(1, min(MOST_TOKENS, _DRAFT_ROWS // max(1, len(searches))))
+        for item in self.items:
+            item.drafter.propose(floor, most)
         self._rows.resize(len(searches), self._source(self.items), self._places())
+        layout = self._described(searches)
         most = 2 * max(search.width for search in searches)
-        best, index = self._rows.binding.step(self._told(searches, sizes, width), most)
-        origins, tokens = np.divmod(index, SIZE + self._rows.source)
-        for search, *found in zip(
-            searches, best.tolist(), origins.tolist(), tokens.tolist(), strict=True
-        ):
-            search.extend(*found)
+        best, index = self._rows.binding.step(layout.told, most)
+        for row, item in enumerate(self.items):
+            item.search.take(best[row], index[row])
+            item.drafter.learn()
 
-    def _told(
-        self, searches: Sequence[Search], sizes: Sequence[int], width: int
-    ) -> dict[str, npt.NDArray[Any]]:
+    def _described(self, searches: Sequence[Search]) -> Layout:
         """What the decoder is told anew; see :func:`models.graphs.decoder`."""
-        if (self._layout.sizes, self._layout.width) != (sizes, width):
-            self._layout = Layout(sizes, width, self.session)
-        layout = self._layout
-        partials = [partial for search in searches for partial in search.beam]
-        described = np.array([partial[_DESCRIBED] for partial in partials], np.int64).T
-        layout.words[:2] = described[:2]
-        layout.words[2:] = path_rows(described[2])
-        layout.words[2:] += FIRST_DIGIT
-        layout.pointed[:, 1] = described[3]
-        layout.refers[:, 0] = described[3] >= 0
-        layout.rules[layout.items, layout.columns] = described[4]
-        layout.places[:, :, 2] = [
-            [place] for s in searches for place in range(s.used, s.used + len(s.beam))
-        ]
-        layout.scores[layout.items, layout.columns, 0] = [partial.score for partial in partials]
-        return {
-            "words": layout.words,
-            "pointed": layout.pointed,
-            "refers": layout.refers,
-            "places": layout.places,
-            "cells": layout.cells,
-            "grid": layout.grid,
-            "rules": layout.rules,
-            "scores": layout.scores,
-            "visible": self._visible(searches, width),
-        }
-
-    def _visible(self, searches: Sequence[Search], width: int) -> npt.NDArray[np.bool_]:
-        """(B, 1, W, P), from the bits that hypotheses carry."""
-        size = self._rows.places // 8
-        rows: list[bytes] = []
-        for search in searches:
-            rows += [
-                (partial.past | 1 << place).to_bytes(size, "little")
-                for place, partial in enumerate(search.beam, search.used)
-            ]
-            rows += [bytes(size)] * (width - len(search.beam))
-        flags = np.unpackbits(np.frombuffer(b"".join(rows), np.uint8), bitorder="little")
-        return flags.view(np.bool_).reshape(len(searches), 1, width, -1)
+        partials = [[*search.beam, *search.draft] for search in searches]
+        sizes = tuple(map(len, partials))
+        width = max(_LEAST_WIDTH, *sizes)
+        key = (self._rows.places, width, *sizes)
+        layout = self._layouts.get(key)
+        if layout is None:
+            if len(self._layouts) == _MOST_LAYOUTS:
+                self._layouts.clear()
+            layout = Layout(sizes, width, self._rows.places, self.session)
+            self._layouts[key] = layout
+        layout.describe(
+            [partial for of_one in partials for partial in of_one],
+            [search.used for search in searches],
+        )
+        return layout
 
     def _source(self, items: Sequence[Item]) -> int:
         return _padded(max([item.length for item in items], default=1), _SOURCE_BLOCK)
@@ -224,7 +253,7 @@ class Batch:
     def _places(self) -> int:
         used = max([item.search.used for item in self.items], default=0)
         widest = max([item.search.width for item in self.items], default=1)
-        return _padded(used + widest, _PLACE_BLOCK)
+        return _padded(used + max(widest, 1 + MOST_TOKENS), _PLACE_BLOCK)
 
 
 def _padded(length: int, block: int) -> int:

@@ -23,9 +23,6 @@ from tokenizer.codec import Encoded
 #: A thousand times less probable than the best hypothesis: not worth a row in a batch.
 SPREAD = 7.0
 
-#: What the name of the batch of a model's greedy searches ends with.
-_GREEDY = ", greedy"
-
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
@@ -153,7 +150,7 @@ class Engine:
         longest = min(max_tokens or limits.output_tokens, limits.output_tokens)
         search = Search(source, beam, session.manifest.output, longest, spread)
         item = Item(search, deadline, submitted=time.monotonic())
-        self._batcher.submit(model if beam > 1 else model + _GREEDY, item)
+        self._batcher.submit(model, item)
         return await asyncio.wrap_future(item.future)
 
     def add(self, name: str, open_batch: Callable[[], Running[Any]]) -> None:
@@ -172,14 +169,8 @@ class Engine:
             return self._others[model]()
         return self._open_search(model)
 
-    def _open_search(self, name: str) -> Batch:
-        model = name.removesuffix(_GREEDY)
-        return Batch(
-            self._sessions[model],
-            self._batch_items,
-            self._batch_tokens,
-            greedy=name.endswith(_GREEDY),
-        )
+    def _open_search(self, model: str) -> Batch:
+        return Batch(self._sessions[model], self._batch_items, self._batch_tokens)
 
     def _load(self) -> None:
         sessions = {}

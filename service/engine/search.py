@@ -16,11 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from models.artifacts import Output
 from models.paths import FIRST_PARENT, NOTHING
 from service.engine.grammar import kind, rule
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded, advance
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
 
 #: Below this no sum of log-probabilities is found: a token was masked.
 IMPOSSIBLE = -5000.0
@@ -53,13 +59,18 @@ class Partial(NamedTuple):
     pointed: int
     rule: int
 
+    def scored(self, score: float) -> Partial:
+        """The same with another score."""
+        return Partial(self.tokens, score, *self[2:])
+
 
 class Search:
     """The state of one search: ``beam`` (partial trees, best first) and what is ``finished``.
 
     ``width`` hypotheses are kept at most, ``longest`` is the most tokens an answer may
     have. A hypothesis ``spread`` nats less probable than the best one is given up.
-    ``used`` places of the cache are taken.
+    ``used`` places of the cache are taken. ``draft`` is what is guessed to follow the only
+    hypothesis of the beam, a token more each; their places are the next ones.
     """
 
     def __init__(
@@ -74,6 +85,9 @@ class Search:
         self.used = 0
         self.finished: list[Hypothesis] = []
         self.beam = [self._partial((), 0.0, [(v.START, 0)], 0)]
+        self.draft: list[Partial] = []
+        #: Tokens that were guessed and held.
+        self.drafted = 0
 
     @property
     def done(self) -> bool:
@@ -87,6 +101,60 @@ class Search:
         return best < self.finished[0].score - self.spread or (
             full and best <= self.finished[-1].score
         )
+
+    def take(self, log_probs: Floats, tokens: Ints) -> None:
+        """Go on with what follows each hypothesis of the beam and of the draft.
+
+        ``log_probs`` and ``tokens`` are (hypotheses, K), in falling order, K at least twice
+        the width. Ends where the search would not have gone on as the draft does.
+        """
+        count = len(self.beam)
+        if count == 1:
+            self._follow(log_probs[0], tokens[0], self.draft[0] if self.draft else None)
+        else:
+            scores = log_probs[:count] + np.array([[p.score] for p in self.beam])
+            # what falls below the spread is never taken
+            origins, ranks = np.nonzero(scores >= scores.max() - self.spread)
+            found = scores[origins, ranks]
+            order = np.argsort(-found, kind="stable")[: 2 * self.width]
+            origins, ranks = origins[order], ranks[order]
+            self.extend(found[order].tolist(), origins.tolist(), tokens[origins, ranks].tolist())
+        guesses, self.draft = self.draft, []
+        for row, guess in enumerate(guesses, start=1):
+            if self.done or len(self.beam) > 1 or self.beam[0].tokens[-1] != guess.tokens[-1]:
+                break
+            following = guesses[row] if row < len(guesses) else None
+            self._follow(log_probs[row], tokens[row], following)
+            self.drafted += 1
+
+    def guess(self, token: int) -> Partial | None:
+        """Put ``token`` at the end of the draft; None, and no change, where nothing can follow."""
+        last = self.draft[-1] if self.draft else self.beam[0]
+        open_slots = last.open_slots.copy()
+        advance(open_slots, token)
+        if not 0 < len(open_slots) < self.longest - len(last.tokens):
+            return None
+        past = last.past | 1 << self.used + len(self.draft)
+        guessed = self._partial((*last.tokens, token), 0.0, open_slots, past)
+        self.draft.append(guessed)
+        return guessed
+
+    def _follow(self, log_probs: Floats, tokens: Ints, guess: Partial | None) -> None:
+        """Go on from the only hypothesis; (K,) each. ``guess`` is what may come of it."""
+        only = self.beam[0]
+        scores = [only.score + log_prob for log_prob in log_probs.tolist()]
+        if (
+            guess is not None
+            and guess.tokens[-1] == tokens[0]
+            and not self.finished
+            and scores[1] < scores[0] - self.spread
+        ):
+            # what comes of nine steps in ten, for a third of the time
+            self.beam = [guess.scored(scores[0])]
+            self.steps += 1
+            self.used += 1
+        else:
+            self.extend(scores, [0] * len(scores), tokens.tolist())
 
     def extend(
         self, scores: Sequence[float], origins: Sequence[int], tokens: Sequence[int]

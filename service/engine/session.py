@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 #: What the decoder is told anew at each step; :mod:`models.graphs` says what it is.
 FEEDS = (
     *("words", "pointed", "refers", "places", "cells", "grid", "rules"),
-    *("scores", "visible", "continuations"),
+    *("visible", "continuations"),
 )
 #: What it is told once: what may stand where, and what of each question.
 GRAMMAR, NAMES = "grammar", "names"
@@ -92,12 +92,12 @@ class ModelSession:
         #: What the encoder gives, in the decoder's terms.
         self.memory = [output.name for output in self._encoder.get_outputs()]
         inputs = {given.name: given for given in self._decoder.get_inputs()}
-        if not inputs.keys() >= {*self.memory, *FEEDS, GRAMMAR, NAMES}:
+        #: The decoder's caches.
+        self.caches = [name for name in inputs if name.startswith("past_")]
+        if inputs.keys() != {*self.memory, *FEEDS, *self.caches, GRAMMAR, NAMES}:
             raise ArtifactError(
                 f"{folder} was exported for another release of this engine; export it again"
             )
-        #: The decoder's caches.
-        self.caches = [name for name in inputs if name.startswith("past_")]
         #: What is kept for each item; "batch", "source", "choices" and "places" vary.
         self.shapes: dict[str, tuple[int | str, ...]] = {
             name: tuple(inputs[name].shape) for name in (NAMES, *self.memory, *self.caches)
@@ -136,6 +136,33 @@ class ModelSession:
         return Binding(self._decoder, tensors, self.caches, self.device)
 
 
+class Told:
+    """What the decoder is told anew at a step: arrays by name, to be written over.
+
+    ``width`` is that of the grid.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], width: int) -> None:
+        self.arrays = arrays
+        self.width = width
+        #: The arrays themselves, as ONNX Runtime takes them.
+        self.values = {
+            name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in arrays.items()
+        }
+
+
+class _Found:
+    """Where a step puts what it finds, with ONNX Runtime's views of it."""
+
+    def __init__(self, *shape: int) -> None:
+        self.best, self.index = np.empty(shape, np.float32), np.empty(shape, np.int64)
+        self._count = np.array(shape[-1:], np.int64)
+        self.best_value, self.index_value, self.continuations = (
+            ort.OrtValue.ortvalue_from_numpy(array)
+            for array in (self.best, self.index, self._count)
+        )
+
+
 class Binding:
     """A decoder bound to the tensors of a batch by name: the grammar, and all that is kept.
 
@@ -160,36 +187,30 @@ class Binding:
         for name in caches:
             self._binding.bind_ortvalue_output(f"new_{name}", values[name])
         self._rows = len(tensors[caches[0]])
-        self._told: dict[str, Array] = {}
-        self._best, self._index = np.empty((0, 0), np.float32), np.empty((0, 0), np.int64)
+        self._told: Told | None = None
+        self._found: _Found | None = None
+        self._all_found: dict[tuple[int, int], _Found] = {}
 
-    def step(self, feeds: Mapping[str, Array], continuations: int) -> tuple[Array, Array]:
-        """One decoder step: scores and indices of the best continuations, (B, K) each.
+    def step(self, told: Told, continuations: int) -> tuple[Array, Array]:
+        """One decoder step: log-probabilities and tokens, (B, W, K) each.
 
         The arrays are written over by the next step.
         """
-        for name, array in feeds.items():
-            told = self._told.get(name)
-            if told is None or told.shape != array.shape or self._device != "cpu":
-                self._told[name] = array
-                value = ort.OrtValue.ortvalue_from_numpy(array)
+        if told is not self._told or self._device != "cpu":
+            for name, value in told.values.items():
                 self._binding.bind_ortvalue_input(name, value)
-            elif told is not array:
-                told[...] = array
-        if self._best.shape[1] != continuations:
-            self._want(continuations)
+            self._told = told
+        shape = told.width, continuations
+        found = self._all_found.get(shape)
+        if found is None:
+            found = self._all_found[shape] = _Found(self._rows, *shape)
+        if found is not self._found:
+            self._binding.bind_ortvalue_input("continuations", found.continuations)
+            self._binding.bind_ortvalue_output("best", found.best_value)
+            self._binding.bind_ortvalue_output("index", found.index_value)
+            self._found = found
         self._decoder.run_with_iobinding(self._binding)
-        return self._best, self._index
-
-    def _want(self, continuations: int) -> None:
-        shape = (self._rows, continuations)
-        self._best, self._index = np.empty(shape, np.float32), np.empty(shape, np.int64)
-        for name, array in (("best", self._best), ("index", self._index)):
-            self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
-        self._told["continuations"] = np.array([continuations])
-        self._binding.bind_ortvalue_input(
-            "continuations", ort.OrtValue.ortvalue_from_numpy(self._told["continuations"])
-        )
+        return found.best, found.index
 
     def fetch(self) -> None:
         """Bring the caches back to their arrays from a device with memory of its own."""

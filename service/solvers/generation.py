@@ -38,4 +38,5 @@ async def generate(
     watch.add("model", generation.model_ms)
     resources.metrics.queue_seconds.labels("model").observe(generation.queue_ms / 1000)
     resources.metrics.tokens.labels(model).inc(generation.tokens_decoded)
+    resources.metrics.drafted.labels(model).inc(generation.tokens_drafted)
     return source, generation

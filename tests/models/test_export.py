@@ -112,8 +112,6 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
         rows = [i for i, item in enumerate(forced) if 0 <= now - 3 * i < len(item.answer)]
         shape = (len(rows), WIDTH)
         columns = [forced[i].column[now - 3 * i] for i in rows]
-        scores = np.full((*shape, 1), -np.inf, np.float32)
-        scores[range(len(rows)), columns] = 0
         visible = np.zeros((len(rows), 1, WIDTH, PLACES), np.bool_)
         for row, i in enumerate(rows):
             forced[i].seen.append(rng.choice([p for p in range(PLACES) if p not in forced[i].seen]))
@@ -144,7 +142,6 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
                 "cells": np.stack([np.arange(len(rows)), columns], 1),
                 "grid": np.repeat(np.arange(len(rows))[:, None], WIDTH, 1),
                 "rules": np.zeros(shape, np.int64),
-                "scores": scores,
                 "visible": visible,
                 "continuations": np.array([v.SIZE + longest]),
                 "grammar": np.zeros((1, v.SIZE + longest), np.float32),
@@ -157,10 +154,8 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
             past[name][rows] = cache
         for row, i in enumerate(rows):
             item = forced[i]
-            origin, token = np.divmod(outputs[1][row], v.SIZE + longest)
-            own = origin == columns[row]
             log_probs = np.full(v.SIZE + longest, -np.inf, np.float32)
-            log_probs[token[own]] = outputs[0][row][own]
+            log_probs[outputs[1][row, columns[row]]] = outputs[0][row, columns[row]]
             item.found.append(log_probs[: v.SIZE + len(item.source.ids)])
 
 
