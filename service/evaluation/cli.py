@@ -119,8 +119,11 @@ def integrate_command(
 
 @evaluate_app.command("search")
 def search_command(
-    sets: Annotated[list[str] | None, typer.Option("--sets", help="Names of sets.")] = None,
-    fraction: Annotated[float, typer.Option(help="Share of each set.")] = 0.25,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--sets", help="Names of sets, a share of its own behind a colon."),
+    ] = None,
+    fraction: Annotated[float, typer.Option(help="Share of each set without its own.")] = 0.25,
     timeout: Annotated[float, typer.Option(help="Seconds for each question.")] = 10.0,
     artifacts: Annotated[Path, typer.Option(help="Folder of the models.")] = _ARTIFACTS,
 ) -> None:
@@ -129,11 +132,13 @@ def search_command(
     from service.settings import Settings
 
     settings = Settings(artifacts=artifacts, redis_url=None, cache_items=0)
+    asked = sets or ["independent"]
     with Progress() as bar:
-        rows = asyncio.run(measure(sets or ["independent"], fraction, timeout, settings, bar))
+        rows = asyncio.run(measure(asked, fraction, timeout, settings, bar))
     Console().print(table(rows))
+    found = as_json(rows, sets=asked, fraction=fraction, limit_s=timeout)
     path = artifacts / "integrate" / "search.json"
-    path.write_text(json.dumps(as_json(rows, fraction=fraction, limit_s=timeout), indent=1) + "\n")
+    path.write_text(json.dumps(found, indent=1) + "\n")
     Console().print(f"written to {path}")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.progress import Progress
 from rich.table import Table
 
-from service.evaluation.integrate import Examiner, Question, questions, sampled
+from service.evaluation.integrate import RUBI, Examiner, Question, questions, sampled
 from service.metrics import Metrics
 from service.resources import open_resources
 from service.settings import Settings
@@ -22,6 +22,7 @@ VARIANTS: Final[dict[str, SearchParts]] = {
     "no other forms": replace(ALL_PARTS, forms=False),
     "no linearity": replace(ALL_PARTS, splitting=False),
     "no pooling": replace(ALL_PARTS, pooled=False),
+    "no remainder": replace(ALL_PARTS, remainder=False),
     "no widening": replace(ALL_PARTS, widening=False),
 }
 
@@ -39,18 +40,28 @@ class Row:
 async def measure(
     sets: Sequence[str], fraction: float, limit_s: float, settings: Settings, bar: Progress
 ) -> list[Row]:
-    """Ask ``fraction`` of each of ``sets`` with ``engine=model``, ``limit_s`` seconds each."""
+    """Ask ``fraction`` of each of ``sets`` with ``engine=model``, ``limit_s`` seconds each.
+
+    A set may carry a fraction of its own: ``robustness:0.5``. The variations in *robustness*
+    are made of what all parts together solved of the sets before it.
+    """
     rows: list[Row] = []
+    solved_so_far: list[str] = []
     async with open_resources(settings, Metrics()) as resources:
-        for name in sets:
-            asked: list[Question] = sampled(questions(name, ()), fraction, 1)
+        for entry in sets:
+            name, *own = entry.split(":")
+            share = float(own[0]) if own else fraction
+            asked: list[Question] = sampled(questions(name, solved_so_far), share, 1)
             for variant, parts in VARIANTS.items():
                 examiner = Examiner(resources, limit_s, parts)
-                solved = 0
+                solved: list[str] = []
                 for question in bar.track(asked, description=f"{name}, {variant}"):
                     answer = await examiner.ask(question.integrand, "model")
-                    solved += isinstance(answer, IntegralSolved)
-                rows.append(Row(variant, name, solved, len(asked)))
+                    if isinstance(answer, IntegralSolved):
+                        solved.append(question.integrand)
+                rows.append(Row(variant, name, len(solved), len(asked)))
+                if parts == ALL_PARTS and name in RUBI:
+                    solved_so_far += solved
     return rows
 
 

@@ -7,6 +7,7 @@ from service.integration.definite import solve_definite
 from service.integration.forms import Form, forms, split
 from service.integration.forms import without_imaginary_unit as _without_imaginary_unit
 from service.integration.parametric import solve_parametric
+from service.integration.remainder import explain, put_together
 from service.integration.search import (
     add_up,
     solve_by_rules,
@@ -18,8 +19,10 @@ from tokenizer.tree import Tree
 
 __all__ = [
     "add_up",
+    "explain",
     "other_forms",
     "parts",
+    "put_together",
     "solve_by_rules",
     "solve_by_sympy",
     "solve_definite",

@@ -2,8 +2,9 @@
 
 The first round takes the hypotheses as they come. While nothing is proved the search
 widens: the terms of a sum one by one, a wider beam, other forms of the integrand, all in
-one pool of terms. What the model does not find, guessed ansätze and SymPy's integrators
-may; their answers pass the same proof.
+one pool of terms. Where hypotheses explain a part, what is left is asked anew. What the
+model does not find, guessed ansätze and SymPy's integrators may; their answers pass the
+same proof.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from service.integration import tasks
@@ -40,6 +41,8 @@ MODEL_SHARE: Final = 0.6
 FIRST_SHARE: Final = 0.05
 #: Part of the time left that the terms of a sum, one by one, may use up.
 TERMS_SHARE: Final = 0.7
+#: Most seconds for telling what the hypotheses explain of an integrand.
+EXPLAIN_S: Final = 1.5
 #: Seconds that the guessed ansätze may take.
 RULES_S: Final = 6.0
 
@@ -53,13 +56,15 @@ class SearchParts:
 
     ``widening``: rounds after the first, with a wider beam; in them ``forms``: equivalent
     forms of the integrand, and ``splitting``: the terms of a sum one by one. ``pooled``:
-    all hypotheses in one system when none alone is enough.
+    all hypotheses in one system when none alone is enough. ``remainder``: what the
+    hypotheses leave of the integrand, as a question of its own.
     """
 
     widening: bool = True
     forms: bool = True
     splitting: bool = True
     pooled: bool = True
+    remainder: bool = True
 
 
 ALL_PARTS: Final = SearchParts()
@@ -67,9 +72,15 @@ ALL_PARTS: Final = SearchParts()
 
 @dataclass(slots=True)
 class Effort:
-    """What the search may do, and what it has done so far."""
+    """What the search may do, and what it has done so far.
+
+    ``seen`` are the hypotheses that came, by whether they were tried alone; ``of_terms``
+    those for the terms of a sum.
+    """
 
     parts: SearchParts = ALL_PARTS
+    seen: dict[tuple[Term, ...], bool] = field(default_factory=dict)
+    of_terms: list[tuple[Term, ...]] = field(default_factory=list)
     hypotheses: int = 0
     rounds: int = 0
 
@@ -142,8 +153,7 @@ async def _by_model(
     parts = effort.parts
     named = with_named_constants(integrand, VARIABLE)
     given = [Form("as given", integrand), *([named] if named else [])]
-    #: hypotheses by whether they were tried alone
-    seen: dict[tuple[Term, ...], bool] = {}
+    seen = effort.seen
 
     def in_time() -> bool:
         return time.monotonic() <= give_up
@@ -192,6 +202,8 @@ async def _by_model(
         )
         if others or failure.code == "not_verified":
             found = await search([*given, *others], wide)
+    if found is None and parts.widening and parts.remainder and in_time():
+        found = await _remainder(integrand, request, resources, watch, effort, give_up)
     if found is None:
         raise failure
     return found
@@ -211,7 +223,7 @@ async def _term_by_term(
         return None
     # terms without an answer must leave time for the whole
     end = time.monotonic() + TERMS_SHARE * (give_up - time.monotonic())
-    efforts = [Effort(replace(effort.parts, splitting=False)) for _ in terms]
+    efforts = [Effort(replace(effort.parts, splitting=False, remainder=False)) for _ in terms]
     # one question must not fill the queue of the workers
     gate = asyncio.Semaphore(resources.pool.size)
 
@@ -241,6 +253,47 @@ async def _term_by_term(
         await asyncio.gather(*searches, return_exceptions=True)
         effort.hypotheses += sum(own.hypotheses for own in efforts)
         effort.rounds += max(own.rounds for own in efforts)
+        effort.of_terms += [hypothesis for own in efforts for hypothesis in own.seen]
+
+
+async def _remainder(
+    integrand: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    give_up: float,
+) -> Antiderivative | None:
+    """What the hypotheses explain of ``integrand`` and an answer for the rest, added up.
+
+    None when there is no such part, or no answer. What is left is simpler each time, so that
+    it may be taken apart in the same way.
+    """
+    own = Effort(effort.parts)
+
+    async def run(worker: Any, *arguments: Any, seconds: float = 1e9) -> Any:
+        with watch.stage("verify"):
+            rest = min(seconds, give_up - time.monotonic())
+            return await in_worker(resources, rest, worker, *arguments)
+
+    try:
+        tried = [*effort.seen, *effort.of_terms]
+        part = await run(tasks.explain, integrand, VARIABLE, tried, seconds=EXPLAIN_S)
+        if part is None:
+            return None
+        pieces = [part.done]
+        if part.left is not None:
+            rest = await _by_model(part.left, request, resources, watch, own, give_up)
+            pieces.append(rest.tree)
+        total: Antiderivative | None = await run(
+            tasks.put_together, pieces, integrand, VARIABLE, _real(request)
+        )
+        return total
+    except NoAnswer:
+        return None
+    finally:
+        effort.hypotheses += own.hypotheses
+        effort.rounds += own.rounds
 
 
 async def _listed(
