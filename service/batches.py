@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -15,6 +16,7 @@ from starlette.types import Send
 from service.problems import Problem
 from service.requestid import current_request_id
 from service.resources import Resources
+from service.singleflight import WAITS
 from tokenizer.errors import ParseError
 
 JSON: Final = "application/json"
@@ -59,12 +61,25 @@ class Batch(Generic[Q]):
         self._resources = resources
         self._seconds = resources.settings.timeout_max_s
         self._deadline = time.monotonic() + self._seconds
+        #: Questions that are counted as expected.
+        self._left = 0
 
     def response(self, form: str) -> StreamingResponse:
         """All answers in order as one JSON object, or one a line as they finish."""
         self._resources.metrics.batch_items.labels(self._task).observe(len(self._items))
         content = self._lines() if form == NDJSON else self._document()
-        return _Streamed(content, self._seconds + READ_S, form)
+        return _Streamed(content, self._expected, self._seconds + READ_S, form)
+
+    @contextmanager
+    def _expected(self) -> Iterator[None]:
+        """Count the questions as expected until each has its answer, or nobody waits for it."""
+        limit = self._resources.flights.limit
+        self._left = len(self._items)
+        limit.expect(self._task, self._left)
+        try:
+            yield
+        finally:
+            limit.expect(self._task, -self._left)
 
     async def _lines(self) -> AsyncIterator[bytes]:
         async for outcome in self._outcomes(ordered=False):
@@ -94,6 +109,8 @@ class Batch(Generic[Q]):
                     outcome = task.result()
                     finished[running.pop(task)] = outcome
                     held += len(outcome)
+                self._left -= len(done)
+                self._resources.flights.limit.expect(self._task, -len(done))
                 for index in sorted(finished):
                     if ordered and index != given:
                         break
@@ -108,6 +125,7 @@ class Batch(Generic[Q]):
 
     async def _outcome(self, index: int) -> bytes:
         """One entry of the answer as JSON; raises nothing."""
+        WAITS.set(True)
         answer, problem = None, None
         try:
             answer = await self._answer(self._items[index])
@@ -146,18 +164,29 @@ class Batch(Generic[Q]):
 
 
 class _Streamed(StreamingResponse):
-    """Ends what is behind it as soon as the client has gone, or does not read for too long."""
+    """Ends what is behind it as soon as the client has gone, or does not read for too long.
 
-    def __init__(self, content: AsyncIterator[bytes], seconds: float, form: str) -> None:
+    All of it is within ``during()``.
+    """
+
+    def __init__(
+        self,
+        content: AsyncIterator[bytes],
+        during: Callable[[], AbstractContextManager[None]],
+        seconds: float,
+        form: str,
+    ) -> None:
         super().__init__(content, media_type=form)
         self._content = content
+        self._during = during
         self._seconds = seconds
 
     async def stream_response(self, send: Send) -> None:
-        try:
-            async with asyncio.timeout(self._seconds):
-                await super().stream_response(send)
-        finally:
-            closing = getattr(self._content, "aclose", None)
-            if closing is not None:
-                await closing()
+        with self._during():
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await super().stream_response(send)
+            finally:
+                closing = getattr(self._content, "aclose", None)
+                if closing is not None:
+                    await closing()

@@ -27,6 +27,8 @@ class _Cost:
 
     def __init__(self, assumed_s: float) -> None:
         self.running = 0
+        #: Questions of batches that have no answer yet.
+        self.expected = 0
         self._ended = float(BELIEVED)
         self._work_s = BELIEVED * assumed_s
 
@@ -63,6 +65,10 @@ class ConcurrencyLimit:
     together are the time in which the service was busy. ``assumed_s`` is a first guess
     of the CPU time for each task; one that is not in it is assumed to take none.
 
+    Questions of a batch, which wait in it for their turn, begin within ``overload_s`` only, so
+    that there is a place for those who would be refused. A batch is let in while the questions of
+    those before it will be done within ``backlog_s``.
+
     Two for each core may always run, one in either half of the work, decoding and
     verification, or cores would be idle; more than ``most`` never. ``clock`` gives seconds.
     """
@@ -75,6 +81,7 @@ class ConcurrencyLimit:
         assumed_s: Mapping[str, float] | None = None,
         burst_s: float = math.inf,
         overload_s: float = math.inf,
+        backlog_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most
@@ -82,6 +89,7 @@ class ConcurrencyLimit:
         self._least = min(2 * cores, most)
         self._burst_s = burst_s
         self._overload_s = min(overload_s, burst_s)
+        self._backlog_s = backlog_s
         self._clock = clock
         self._costs = {task: _Cost(s / cores) for task, s in (assumed_s or {}).items()}
         self._running = 0
@@ -112,13 +120,24 @@ class ConcurrencyLimit:
         fitting = self._running + math.floor(more_s / each_s)
         return min(self._most, max(self._least, fitting))
 
-    def full(self, task: str) -> bool:
-        """Whether one more question of ``task`` is one too many."""
+    def full(self, task: str, *, waits: bool = False) -> bool:
+        """Whether one more question of ``task`` is one too many; of one that ``waits``, yet."""
         if self._running < self._least:
             return False
         if self._running >= self._most:
             return True
-        return self._work_s + self._cost(task).seconds > self._soon_s
+        soon_s = self._overload_s if waits else self._soon_s
+        return self._work_s + self._cost(task).seconds > soon_s
+
+    @property
+    def backlogged(self) -> bool:
+        """Whether one more batch is one too many."""
+        expected_s = sum(cost.expected * cost.seconds for cost in self._costs.values())
+        return expected_s > self._backlog_s
+
+    def expect(self, task: str, count: int) -> None:
+        """Count so many more questions of ``task`` in batches that have no answer yet."""
+        self._cost(task).expected += count
 
     def begin(self, task: str) -> Ticket:
         """Count one more question of ``task`` that runs."""

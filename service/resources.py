@@ -92,6 +92,7 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
             assumed_s=CPU_S,
             burst_s=settings.in_flight_s,
             overload_s=settings.overload_s,
+            backlog_s=settings.backlog_s,
         ),
     )
     access = Access(settings, cache, metrics)

@@ -82,6 +82,12 @@ class Settings(BaseSettings):
         description="The same while more is asked than can be done: from the first question "
         "that is refused until none had to be for a second.",
     )
+    backlog_s: float = Field(
+        20.0,
+        gt=0,
+        description="A batch is let in while the questions of those before it are expected to "
+        "be done within this time, in seconds; one more batch is answered with 429.",
+    )
     precision: Literal["auto", "float32", "int8", "float16"] = Field(
         "auto",
         description="Variant of the models; `auto` is the default of each model's manifest.",

@@ -11,7 +11,7 @@ from starlette.types import Message, Scope, Send
 
 from service.lifecycle import CAME_LATE
 from service.singleflight import SingleFlight
-from service.tasks import task_at
+from service.tasks import is_batch, task_at
 
 
 class Route(Protocol):
@@ -47,7 +47,8 @@ class Shedding:
         if asked is None or flights is None or scope[CAME_LATE]:
             return
         route, task = asked
-        if not flights.limit.full(task) or _digest(scope, body) in self._answered:
+        busy = flights.limit.backlogged if is_batch(route.path) else flights.limit.full(task)
+        if not busy or _digest(scope, body) in self._answered:
             return
         scope["route"] = route  # for the log and the metrics, since nobody will look for it
         raise flights.refusal(task)

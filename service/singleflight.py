@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -17,6 +18,10 @@ T = TypeVar("T")
 
 #: Part of its time that a question waits for another process which has the same one.
 PATIENCE: Final = 0.5
+
+
+#: Whether the question that is being answered is asked again when there is no place for it.
+WAITS: Final[ContextVar[bool]] = ContextVar("waits", default=False)
 
 
 @dataclass(slots=True)
@@ -49,9 +54,9 @@ class SingleFlight:
         self._metrics = metrics
         self._flights: dict[Hashable, _Flight] = {}
 
-    def check(self, task: str) -> None:
-        """Raises :class:`Full` (429) when there is no place for one more question of ``task``."""
-        if self.limit.full(task):
+    def check_batch(self, task: str) -> None:
+        """Raises :class:`Full` (429) when too many questions of batches wait already."""
+        if self.limit.backlogged:
             raise Full(task)
 
     def refusal(self, task: str) -> Problem:
@@ -86,7 +91,8 @@ class SingleFlight:
         flight = self._flights.get(name)
         joined = flight is not None
         if flight is None:
-            self.check(task)
+            if self.limit.full(task, waits=WAITS.get()):
+                raise Full(task)
             ticket = self.limit.begin(task)
             computing = asyncio.create_task(self._compute(key, seconds, read, compute))
             flight = self._flights[name] = _Flight(computing, ticket)

@@ -25,3 +25,8 @@ def task_at(path: str) -> str:
     """The task of the questions that are sent to ``path``."""
     (task,) = (task for beginning, task in BY_ADDRESS.items() if path.startswith(beginning))
     return task
+
+
+def is_batch(path: str) -> bool:
+    """Whether many questions are sent to ``path`` in a request."""
+    return path.endswith("/batch")

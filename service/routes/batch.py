@@ -158,6 +158,6 @@ async def _respond(
     client: str,
 ) -> Response:
     form = negotiate(request.headers.get("accept", "*/*"), (JSON, NDJSON))
-    resources.flights.check(task)
+    resources.flights.check_batch(task)
     await resources.access.spend(client, len(items) - 1)
     return Batch(task, items, question, solve, resources).response(form)

@@ -7,6 +7,7 @@ import random
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import httpx
@@ -127,3 +128,49 @@ def test_a_client_that_leaves_is_not_worked_for(service: Serving) -> None:
     while limit.running and time.monotonic() < give_up:
         time.sleep(0.05)
     assert limit.running == 0
+
+
+def test_batches_wait_for_each_other_and_let_others_pass() -> None:
+    """Eight batches at a time are more than is worked on: none is refused, nor is one question."""
+    # times that a slow machine keeps, too
+    patient = Settings(workers=1, cache_items=0, in_flight_s=10, overload_s=0.05, backlog_s=60)
+    with (
+        serving(patient) as running,
+        httpx.Client(base_url=running.url, timeout=120) as client,
+        ThreadPoolExecutor(8) as clients,
+    ):
+
+        def batch(k: int) -> list[int]:
+            asked = questions(*(f"sin({16 * k + i + 2}x)/x" for i in range(16)))
+            answer = client.post("/differentiate/batch", json=asked)
+            assert answer.status_code == 200, answer.text
+            return [outcome["status"] for outcome in answer.json()["items"]]
+
+        batches = [clients.submit(batch, k) for k in range(16)]
+        singles = [
+            client.post("/differentiate", json={"expression": f"x*cos({k}x)"}).status_code
+            for k in range(2, 10)
+        ]
+        assert all(asked.result() == [200] * 16 for asked in batches)
+    assert singles == [200] * 8
+
+
+def test_one_batch_too_many_is_refused() -> None:
+    """It is told when to come back, and let in once those before it are done."""
+    with (
+        serving(Settings(workers=1, cache_items=0, backlog_s=0.01)) as running,
+        httpx.Client(base_url=running.url, timeout=120) as client,
+        ThreadPoolExecutor(1) as other,
+    ):
+        many = questions(*(f"exp({k}x)*sin(x)" for k in range(2, 130)))
+        first = other.submit(client.post, "/differentiate/batch", json=many)
+        few = questions("x^2")
+        answers = []
+        while not first.done():
+            answers.append(client.post("/differentiate/batch", json=few))
+            time.sleep(0.02)
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert refused
+        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
+        assert {outcome["status"] for outcome in first.result().json()["items"]} == {200}
+        assert client.post("/differentiate/batch", json=few).status_code == 200

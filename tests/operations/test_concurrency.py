@@ -225,3 +225,26 @@ def test_refused_clients_are_told_when_what_was_refused_can_be_done(clock: Clock
     for _ in range(100_000):
         longest = one.refuse("short")
     assert longest == LONGEST_WAIT_S
+
+
+def test_those_who_can_wait_leave_room_for_those_who_cannot(clock: Clock) -> None:
+    """Questions of a batch begin within the time of an overload, others within that of a burst."""
+    busy = limit(clock)
+    begun = 0
+    while not busy.full("short", waits=True):
+        busy.begin("short")
+        begun += 1
+    assert begun == pytest.approx(OVERLOAD_S / ASSUMED_S["short"], abs=1)
+    assert places(busy) > begun / 2
+
+
+def test_batches_are_let_in_while_those_before_are_soon_done(clock: Clock) -> None:
+    """An idle service takes a batch of any size, and none behind it until most of it is done."""
+    waiting = ConcurrencyLimit(64, assumed_s=ASSUMED_S, backlog_s=5.0, clock=clock)
+    assert not waiting.backlogged
+    waiting.expect("long", 256)
+    assert waiting.backlogged
+    waiting.expect("long", -206)
+    assert not waiting.backlogged
+    waiting.expect("short", 10)
+    assert waiting.backlogged

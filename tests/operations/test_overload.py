@@ -60,8 +60,13 @@ def test_a_full_service_reads_nothing_but_what_it_has_answered() -> None:
         limit = running.app.state.resources.flights.limit
         ticket = limit.begin("integrate")  # a question that takes its time
         assert client.post("/differentiate", json=known).json()["cached"]
-        for address in ("/differentiate", "/integrate", "/pde/heat", "/integrate/batch", "/steps"):
+        for address in ("/differentiate", "/integrate", "/pde/heat", "/steps"):
             assert client.post(address, content=b"?").status_code == 429
+        # a batch waits, and is one too many when others have long to wait already
+        assert client.post("/integrate/batch", content=b"?").status_code == 415
+        limit.expect("integrate", 10_000)
+        assert client.post("/integrate/batch", content=b"?").status_code == 429
+        limit.expect("integrate", -10_000)
         assert client.post("/parse", json=known).status_code == 200
         assert client.get("/differentiate").status_code == 405
         limit.end(ticket)
