@@ -3,7 +3,8 @@
     python -m models.integrate.progress runs/refined/checkpoint.pt runs/refined2/checkpoint.pt
 
 For each family of problems the share of labels whose every token is ranked first, greedy and
-without the search, which finds more. Two checkpoints of one training show where more of it helps.
+without the search, which finds more. Two checkpoints of one training, or what ships and a
+checkpoint refined from it, show where more of it helps.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from models.dataset import Shard, example
-from models.export import load
 from models.held_out import is_held_out
 from models.integrate.data import LONGEST_SOURCE, LONGEST_TARGET, MIXTURE, Sampler, standard
 from models.integrate.problem import Unlabelled, label
+from models.restore import starting
 from models.training import validate
 from tokenizer.codec import Unencodable, encode
 
@@ -49,7 +50,7 @@ def held_out(sampler: Sampler, rng: random.Random) -> Shard:
 
 def main(argv: Sequence[str]) -> None:
     """Measure and store one row a family."""
-    networks = [load(Path(path))[0] for path in argv]
+    networks = [starting(Path(path)) for path in argv]
     rows = []
     for sampler in tqdm(MIXTURE):
         # a sampler of sums is a function in a function
