@@ -266,7 +266,7 @@ def _integral(trees: list[Tree], variable: str, values: dict[str, Any]) -> Any:
 
     def f(x: Any) -> Any:
         try:
-            return evaluate(trees[0], {**values, variable: x})
+            return evaluate(trees[0], {**values, variable: x}, vanishing=True)
         except (ZeroDivisionError, OverflowError):
             return mp.inf
 

@@ -79,10 +79,11 @@ _SCALE_FREE: Final = frozenset(
 )  # fmt: skip
 
 
-def evaluate(tree: Tree, values: dict[str, Any]) -> Any:
+def evaluate(tree: Tree, values: dict[str, Any], *, vanishing: bool = False) -> Any:
     """``tree`` in mpmath at the working precision.
 
-    Raises ``OverflowError`` where a number on the way is too large or too small to go on with.
+    Raises ``OverflowError`` where a number on the way is too large or too small to go on with;
+    with ``vanishing`` one that is too small is zero, as a quadrature needs it.
     """
     if tree.head == "integer":
         return mp.mpf(int(tree.value or 0))
@@ -95,15 +96,22 @@ def evaluate(tree: Tree, values: dict[str, Any]) -> Any:
         return tree.value == "True"
     if tree.head == "Piecewise":
         for piece, condition in zip(tree.args[::2], tree.args[1::2], strict=True):
-            if evaluate(condition, values):
-                return evaluate(piece, values)
+            if evaluate(condition, values, vanishing=vanishing):
+                return evaluate(piece, values, vanishing=vanishing)
         return mp.nan
-    arguments = [evaluate(arg, values) for arg in tree.args]
+    arguments = [evaluate(arg, values, vanishing=vanishing) for arg in tree.args]
     if tree.head in ("Max", "Min"):
         return _pick(tree.head, arguments)
-    if tree.head not in _SCALE_FREE and any(_bits(a) > ARGUMENT_BITS for a in arguments):
+    large = [_bits(a) > ARGUMENT_BITS for a in arguments]
+    if vanishing and tree.head == "exp" and large[0] and mp.re(arguments[0]) < 0:
+        return mp.mpf(0)
+    if tree.head == "pow":
+        large = large[1:]  # a power of a large number takes no longer
+    if tree.head not in _SCALE_FREE and any(large):
         raise OverflowError(f"the argument of {tree.head}")
     value = _FUNCTIONS[tree.head](*arguments)
+    if vanishing and _bits(value) < -VALUE_BITS:
+        return mp.mpf(0)
     if abs(_bits(value)) > VALUE_BITS:
         raise OverflowError(f"the value of {tree.head}")
     return value
@@ -286,7 +294,9 @@ def check_definite(
         bounds = [evaluate(parse(b), {}) for b in (lower, upper)]
         value = evaluate(parse(answer), {})
         grid = [bounds[0], *map(mp.mpf, points), bounds[1]]
-        result, error = mp.quad(lambda x: evaluate(f, {variable: x}), grid, error=True)
+        result, error = mp.quad(
+            lambda x: evaluate(f, {variable: x}, vanishing=True), grid, error=True
+        )
         if error > mp.mpf(10) ** -9 * max(1, abs(result)):
             return "unknown"
         close = abs(result - value) <= 100 * error + mp.mpf(10) ** -12 * max(1, abs(value))
