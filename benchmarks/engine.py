@@ -3,11 +3,11 @@
     python -m benchmarks.engine --threads 2
     python -m benchmarks.engine --ctranslate2         beside CTranslate2, in the same run
 
-Drafts (:mod:`service.engine.draft`) have learned from a thousand other questions. Distinct
-textbook questions are kept coming, so that the batch stays full to a quarter: so
-many join at a time. A step is one token of every item in the batch; tokens are those of the
-best answers. CPU time is printed beside wall-clock time, since on a busy machine only that is
-comparable.
+Distinct textbook questions are kept coming, so that the batch stays full to a quarter: so
+many join at a time. A step is one run of the decoder, which writes a token of every item in the
+batch, and more where a draft holds; drafts (:mod:`service.engine.draft`) have learned from a
+thousand other questions. Tokens are those of the best answers. CPU time is printed beside
+wall-clock time, since on a busy machine only that is comparable.
 ``--ctranslate2`` needs the extra `load`: a network of the same shape is timed in turn with
 ours in both precisions, see :mod:`benchmarks.rival`; the last columns are our tokens/s over
 its, by CPU time.

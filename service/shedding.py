@@ -35,7 +35,9 @@ class Shedding:
     def __init__(
         self, routes: Iterable[Route], bodies: int, flights: Callable[[], SingleFlight | None]
     ) -> None:
-        self._routes = {route.path: (route, task_at(route.path)) for route in routes}
+        self._routes = {
+            route.path: (route, task_at(route.path), is_batch(route.path)) for route in routes
+        }
         self._bodies = bodies
         self._flights = flights
         self._answered: OrderedDict[bytes, None] = OrderedDict()
@@ -46,8 +48,8 @@ class Shedding:
         flights = self._flights()
         if asked is None or flights is None or scope[CAME_LATE]:
             return
-        route, task = asked
-        busy = flights.limit.backlogged if is_batch(route.path) else flights.limit.full(task)
+        route, task, batch = asked
+        busy = flights.limit.backlogged if batch else flights.limit.full(task)
         if not busy or _digest(scope, body) in self._answered:
             return
         scope["route"] = route  # for the log and the metrics, since nobody will look for it
@@ -69,7 +71,7 @@ class Shedding:
 
         return send_and_remember
 
-    def _asked(self, scope: Scope) -> tuple[Route, str] | None:
+    def _asked(self, scope: Scope) -> tuple[Route, str, bool] | None:
         return self._routes.get(scope["path"]) if scope["method"] == "POST" else None
 
 

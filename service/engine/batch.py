@@ -24,8 +24,8 @@ from tokenizer.vocabulary import PAD
 _SOURCE_BLOCK = 16
 #: The cache grows by this many places at a time.
 _PLACE_BLOCK = 32
-#: Columns of a grid in which searches are wider than one hypothesis. A product of one row
-#: is summed in another order than one of several, so none of these ever has one alone.
+#: Columns that a grid has at least. A product of one row is summed in another order than one
+#: of several, and with a draft beside it a hypothesis is one of several.
 _LEAST_WIDTH = 2
 #: A draft goes on while it holds with this probability, times what part of a step the items
 #: of a batch make up: what is done once a step costs as much as some rows of the decoder.

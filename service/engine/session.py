@@ -143,8 +143,9 @@ class Told:
     """
 
     def __init__(self, arrays: Mapping[str, Array], width: int) -> None:
-        self.arrays = arrays
         self.width = width
+        # ONNX Runtime does not keep the arrays alive that it looks into
+        self._arrays = arrays
         #: The arrays themselves, as ONNX Runtime takes them.
         self.values = {
             name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in arrays.items()
@@ -152,7 +153,7 @@ class Told:
 
 
 class _Found:
-    """Where a step puts what it finds, with ONNX Runtime's views of it."""
+    """Where a step puts what it finds, (B, W, K), with ONNX Runtime's views of it."""
 
     def __init__(self, *shape: int) -> None:
         self.best, self.index = np.empty(shape, np.float32), np.empty(shape, np.int64)

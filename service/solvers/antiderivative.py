@@ -19,6 +19,8 @@ from typing import Any, Final, Literal
 from service.integration import tasks
 from service.integration.answers import Antiderivative
 from service.integration.forms import Form, with_named_constants
+from service.integration.remainder import Part
+from service.integration.search import Outcome
 from service.resources import Resources
 from service.solvers.answer import NoAnswer
 from service.solvers.hypotheses import MODEL, hypotheses
@@ -159,6 +161,7 @@ async def _by_model(
         return time.monotonic() <= give_up
 
     async def search(forms: Sequence[Form], beam: int, share: float = 1.0) -> Antiderivative | None:
+        outcome: Outcome
         effort.rounds += 1
         end = time.monotonic() + share * (give_up - time.monotonic())
         found = await hypotheses(forms, beam, resources, watch, give_up)
@@ -167,18 +170,18 @@ async def _by_model(
         fresh = [hypothesis for hypothesis in found if not seen.get(hypothesis)]
         earlier = [hypothesis for hypothesis in seen if hypothesis not in fresh]
         seen.update(dict.fromkeys(fresh, False))
-        with watch.stage("verify"):
-            outcome = await in_worker(
-                resources,
-                end - time.monotonic(),
-                tasks.solve_from_hypotheses,
-                integrand,
-                VARIABLE,
-                fresh,
-                earlier,
-                parts.pooled,
-                _real(request),
-            )
+        outcome = await _verified(
+            resources,
+            watch,
+            end,
+            tasks.solve_from_hypotheses,
+            integrand,
+            VARIABLE,
+            fresh,
+            earlier,
+            parts.pooled,
+            _real(request),
+        )
         seen.update(dict.fromkeys(fresh[: outcome.hypotheses], True))
         effort.hypotheses += outcome.hypotheses
         return outcome.found
@@ -195,11 +198,11 @@ async def _by_model(
     if found is None and splits and in_time():
         found = await _term_by_term(integrand, request, resources, watch, effort, give_up)
     if found is None and parts.widening and in_time():
-        others = (
-            await _listed(tasks.other_forms, integrand, resources, watch, give_up)
-            if parts.forms
-            else []
-        )
+        others: list[Form] = []
+        if parts.forms:
+            others = await _verified(
+                resources, watch, give_up, tasks.other_forms, integrand, VARIABLE
+            )
         if others or failure.code == "not_verified":
             found = await search([*given, *others], wide)
     if found is None and parts.widening and parts.remainder and in_time():
@@ -218,7 +221,7 @@ async def _term_by_term(
     give_up: float,
 ) -> Antiderivative | None:
     """A sum by its terms, each a question of its own; None when it is none, or without answer."""
-    terms = await _listed(tasks.parts, integrand, resources, watch, give_up)
+    terms: list[Form] = await _verified(resources, watch, give_up, tasks.parts, integrand, VARIABLE)
     if not terms:
         return None
     # terms without an answer must leave time for the whole
@@ -234,17 +237,18 @@ async def _term_by_term(
     searches = [asyncio.ensure_future(alone(*pair)) for pair in zip(terms, efforts, strict=True)]
     try:
         answers = await asyncio.gather(*searches)
-        with watch.stage("verify"):
-            return await in_worker(
-                resources,
-                give_up - time.monotonic(),
-                tasks.add_up,
-                answers,
-                [term.tree for term in terms],
-                integrand,
-                VARIABLE,
-                _real(request),
-            )
+        total: Antiderivative | None = await _verified(
+            resources,
+            watch,
+            give_up,
+            tasks.add_up,
+            answers,
+            [term.tree for term in terms],
+            integrand,
+            VARIABLE,
+            _real(request),
+        )
+        return total
     except NoAnswer:
         return None
     finally:
@@ -271,22 +275,27 @@ async def _remainder(
     """
     own = Effort(effort.parts)
 
-    async def run(worker: Any, *arguments: Any, seconds: float = 1e9) -> Any:
-        with watch.stage("verify"):
-            rest = min(seconds, give_up - time.monotonic())
-            return await in_worker(resources, rest, worker, *arguments)
-
+    end = min(give_up, time.monotonic() + EXPLAIN_S)
     try:
         tried = [*effort.seen, *effort.of_terms]
-        part = await run(tasks.explain, integrand, VARIABLE, tried, seconds=EXPLAIN_S)
+        part: Part | None = await _verified(
+            resources, watch, end, tasks.explain, integrand, VARIABLE, tried
+        )
         if part is None:
             return None
         pieces = [part.done]
         if part.left is not None:
             rest = await _by_model(part.left, request, resources, watch, own, give_up)
             pieces.append(rest.tree)
-        total: Antiderivative | None = await run(
-            tasks.put_together, pieces, integrand, VARIABLE, _real(request)
+        total: Antiderivative | None = await _verified(
+            resources,
+            watch,
+            give_up,
+            tasks.put_together,
+            pieces,
+            integrand,
+            VARIABLE,
+            _real(request),
         )
         return total
     except NoAnswer:
@@ -296,11 +305,9 @@ async def _remainder(
         effort.rounds += own.rounds
 
 
-async def _listed(
-    worker: Any, integrand: Tree, resources: Resources, watch: Stopwatch, give_up: float
-) -> list[Form]:
+async def _verified(
+    resources: Resources, watch: Stopwatch, end: float, worker: Any, *arguments: Any
+) -> Any:
+    """What ``worker`` makes of ``arguments`` before ``end``, counted as verification."""
     with watch.stage("verify"):
-        forms: list[Form] = await in_worker(
-            resources, give_up - time.monotonic(), worker, integrand, VARIABLE
-        )
-        return forms
+        return await in_worker(resources, end - time.monotonic(), worker, *arguments)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from models.integrate.families import trigonometric
 from models.integrate.families.sines_cosines import EXPONENTS
+from models.integrate.families.trigonometric_roots import root_of_square
 from models.integrate.problem import Problem
 from models.integrate.writing import ONE, Writer, X, plus_one, powers_of, product, raised
 from tokenizer.ansatz import Term
@@ -153,20 +154,9 @@ def _roots_of_tanh(w: Writer) -> Problem:
 
 
 def _root_of_square(w: Writer) -> Problem:
-    """tanh**m (a + b tanh**2)**(p/2): logarithms in t = tanh, whose slope is 1 - t**2."""
+    """tanh**m (a + b tanh**2)**(p/2)."""
     t, _, _ = _tanh(w)
-    base = w.linear(raised(t, 2), unit=0.7)
-    p = w.rng.choice((1, 1, -1, -1, 3))
-    m = w.rng.choice((0, 0, 1)) if p < 3 else 0
-    root = call("sqrt", base)
-    power = w.power(base, Fraction(abs(p), 2))
-    tree = product([raised(t, m), power]) if p > 0 else call("div", raised(t, m), power)
-    terms = [Term(call("log", call("div", root, call("sub", ONE, raised(t, 2)))))]
-    if m == 0 and p > 0:
-        terms.append(Term(call("log", call("add", t, root))))
-    if p > 1 or (m and p > 0):
-        terms.append(Term(product([powers_of(t, 1), root])))
-    return Problem(tree, tuple(terms))
+    return root_of_square(w, t, call("sub", ONE, raised(t, 2)))
 
 
 def _sums(w: Writer) -> Problem:

@@ -40,26 +40,9 @@ def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
     if n % 2 and n > 0:
         return _laurent(sin, m, n, [Term(call("log", sin))])
     if n < 0 <= m:
-        if m % 2 == 0 and n % 2:
-            # sin**k/cos**j and log(sec + tan)
-            terms = [Term(sec_tan)]
-            if n < -1:
-                terms.append(Term(call("div", powers_of(sin, m - n - 2), raised(cos, -n - 1))))
-            if m:
-                terms.append(Term(powers_of(sin, max(m - 1, 1))))
-            return terms
-        tan = call("tan", u)
-        return [Term(X), Term(powers_of(tan, -n)), Term(product([powers_of(sin, m - 1), cos]))]
+        return _quotient(sin, cos, m, -n, Term(sec_tan), call("tan", u))
     if m < 0 <= n:
-        if n % 2 == 0 and m % 2:
-            terms = [Term(csc_cot)]
-            if m < -1:
-                terms.append(Term(call("div", powers_of(cos, n - m - 2), raised(sin, -m - 1))))
-            if n:
-                terms.append(Term(powers_of(cos, max(n - 1, 1))))
-            return terms
-        cot = call("cot", u)
-        return [Term(X), Term(powers_of(cot, -m)), Term(product([powers_of(cos, n - 1), sin]))]
+        return _quotient(cos, sin, n, -m, Term(csc_cot), call("cot", u))
     # both negative
     if (m + n) % 2 == 0:
         terms = [Term(call("log", call("tan", u)))]
@@ -72,6 +55,18 @@ def sin_cos(m: int, n: int, u: Tree) -> list[Term]:
         terms = [Term(csc_cot), Term(powers_of(call("sec", u), -n - 1))]
         ladder = product([call("cot", u), powers_of(call("csc", u), -m - 2)]) if m < -1 else ONE
     return [*terms, Term(ladder)] if ladder != ONE else terms
+
+
+def _quotient(above: Tree, below: Tree, k: int, n: int, log: Term, ratio: Tree) -> list[Term]:
+    """Terms for above**k / below**n; ``ratio`` is above/below, ``log`` what 1/below comes to."""
+    if k % 2 or n % 2 == 0:
+        return [Term(X), Term(powers_of(ratio, n)), Term(product([powers_of(above, k - 1), below]))]
+    terms = [log]
+    if n > 1:
+        terms.append(Term(call("div", powers_of(above, k + n - 2), raised(below, n - 1))))
+    if k:
+        terms.append(Term(powers_of(above, max(k - 1, 1))))
+    return terms
 
 
 def _laurent(c: Tree, low: int, degree: int, logs: list[Term]) -> list[Term]:

@@ -110,14 +110,18 @@ def _root_of_tangent(w: Writer) -> Problem:
     if w.chance(0.3):
         return _root_of_secant(w, u, head)
     t = call(head, u)
+    return root_of_square(w, t, call("add", ONE, raised(t, 2)))
+
+
+def root_of_square(w: Writer, t: Tree, slope: Tree) -> Problem:
+    """t**m (a + b t**2)**(p/2): logarithms in t, whose ``slope`` is 1 + t**2 or 1 - t**2."""
     base = w.linear(raised(t, 2), unit=0.7)
     p = w.rng.choice((1, 1, -1, -1, 3))
     m = w.rng.choice((0, 0, 1)) if p < 3 else 0
     root = call("sqrt", base)
     power = w.power(base, Fraction(abs(p), 2))
     tree = product([raised(t, m), power]) if p > 0 else call("div", raised(t, m), power)
-    below = call("add", ONE, raised(t, 2))
-    terms = [Term(call("log", call("div", root, below)))]
+    terms = [Term(call("log", call("div", root, slope)))]
     if m == 0 and p > 0:
         terms.append(Term(call("log", call("add", t, root))))
     if p > 1 or (m and p > 0):
