@@ -32,7 +32,7 @@ from tqdm import tqdm
 
 from models.held_out import is_held_out
 from models.integrate.recipe import FAILURES, Recipe
-from models.numeric import is_finite, is_real_somewhere
+from models.numeric import are_real_somewhere, is_finite, is_real_somewhere
 from tokenizer.codec import Unencodable, encode
 from tokenizer.errors import ParseError
 from tokenizer.normalise import normalise
@@ -93,27 +93,34 @@ def robustness() -> list[str]:
 def variations(solved: list[str], count: int, seed: int = 5) -> list[str]:
     """Solved integrands changed a little, and sums of two to four of them.
 
-    A sum that is real nowhere has no answer over the reals and is drawn again.
+    What is real nowhere has no answer over the reals and is drawn again.
     """
     rng = random.Random(seed)  # noqa: S311 - reproducible set, no secret
     texts = []
-    for _ in range(count // 2):
-        f, k = rng.choice(solved), rng.choice((2, 3, 7, 13, 101, 997, 10_007))
-        change = rng.choice(("{k}*({f})", "({f})/{k}", "{f} + exp(x)", "{f} + log(x)"))
-        texts.append(change.format(f=f, k=k))
-    for place in range(count - count // 2):
-        drawn = rng.sample(solved, rng.choice((2, 3, 4)))
+    for place in range(count):
+        sums = place >= count // 2
         again = random.Random(f"{seed} {place}")  # noqa: S311 - reproducible set, no secret
-        while not _is_real(" + ".join(drawn), again):
-            drawn = again.sample(solved, len(drawn))
-        texts.append(" + ".join(drawn))
+        terms = _added(solved, rng) if sums else _changed(solved, rng)
+        while not _are_real(terms, again):
+            terms = _added(solved, again) if sums else _changed(solved, again)
+        texts.append(" + ".join(terms))
     return texts
 
 
-def _is_real(text: str, rng: random.Random) -> bool:
-    """Whether an integrand in x alone has real values; others are taken to have some."""
-    tree = parse(text, variables=("x",))
-    return tree.symbols() != ("x",) or is_real_somewhere(tree, "x", rng)
+def _changed(solved: list[str], rng: random.Random) -> list[str]:
+    f, k = rng.choice(solved), rng.choice((2, 3, 7, 13, 101, 997, 10_007))
+    return rng.choice(([f"{k}*({f})"], [f"({f})/{k}"], [f, "exp(x)"], [f, "log(x)"]))
+
+
+def _added(solved: list[str], rng: random.Random) -> list[str]:
+    return rng.sample(solved, rng.choice((2, 3, 4)))
+
+
+def _are_real(texts: list[str], rng: random.Random) -> bool:
+    """Whether terms in x alone are real at the same points; others are taken to be."""
+    trees = [parse(text, variables=("x",)) for text in texts]
+    alone = [tree for tree in trees if tree.symbols() == ("x",)]
+    return are_real_somewhere(alone, "x", rng)
 
 
 class Teacher:

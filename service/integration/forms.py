@@ -18,7 +18,7 @@ from sympy.simplify.fu import TR8
 from service.integration.pieces import as_signs
 from service.integration.variables import changes_of_variable
 from service.verification.convert import ConversionError, from_sympy, to_sympy
-from tokenizer.tree import Tree, negated, symbol
+from tokenizer.tree import Tree, call, integer, negated, symbol
 
 #: Forms larger than this many times the integrand are not worth trying.
 GROWTH = 4
@@ -99,6 +99,8 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
         return list(found.values())
     x = sympy.Symbol(variable, real=True)
     limit = GROWTH * integrand.size + 20
+    bare = without_factors(integrand, variable)
+    found.setdefault(bare, Form("without constant factors", bare))
     for name, rewrite in _REWRITES.items():
         try:
             tree = from_sympy(rewrite(f, x))
@@ -119,6 +121,20 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
         if tree.size <= limit:
             found.setdefault(tree, Form(name, tree, meaning))
     return list(found.values())
+
+
+def without_factors(tree: Tree, variable: str) -> Tree:
+    """A product or quotient without its constant factors, which no ansatz depends on."""
+    if not tree.contains(variable):
+        return integer(1)
+    if tree.head == "neg":
+        return without_factors(tree.args[0], variable)
+    if tree.head not in {"mul", "div"}:
+        return tree
+    left, right = (without_factors(arg, variable) for arg in tree.args)
+    if right == integer(1):
+        return left
+    return right if tree.head == "mul" and left == integer(1) else call(tree.head, left, right)
 
 
 def split(integrand: Tree, variable: str) -> list[Tree]:

@@ -60,6 +60,15 @@ def test_variations_are_made_of_solved_problems_alone() -> None:
     assert sum(" + " in text for text in texts) >= 10
 
 
+def test_variations_are_real_somewhere() -> None:
+    """Terms that are nowhere real together are not added up, however small what is not real."""
+    left, right = "sqrt(1-E**x)", "log(x)+E**x"
+    texts = variations([left, right, "sin(x)", "cos(x)"], 60)
+    assert any(left in text for text in texts)
+    assert any(right in text for text in texts)
+    assert not [text for text in texts if left in text and "log(x)" in text]
+
+
 @pytest.mark.skipif(shutil.which("fricas") is None, reason="FriCAS, the teacher, is not installed")
 def test_the_teacher_answers_what_is_elementary() -> None:
     """An integral that it leaves, or answers by a named function, is not answered."""
