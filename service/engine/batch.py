@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
@@ -35,8 +37,8 @@ _STEP_ROWS = 8
 _DRAFT_ROWS = 64
 #: Layouts that are kept.
 _MOST_LAYOUTS = 64
-#: The part of a hypothesis that goes into an array: word, parent, path, pointed, rule.
-_DESCRIBED = slice(4, 9)
+#: What of a hypothesis goes into an array as it is: word, parent, pointed, rule.
+_DESCRIBED = itemgetter(4, 5, 7, 8)
 #: One more run of the encoder costs as much as this many tokens more in a run.
 _RUN_TOKENS = 16
 
@@ -135,13 +137,13 @@ class Layout:
 
     def describe(self, partials: Sequence[Partial], first_places: Sequence[int]) -> None:
         """Tell of ``partials``, those of an item in places from its ``first_places`` on."""
-        described = np.array([partial[_DESCRIBED] for partial in partials], np.int64).T
+        described = np.array([_DESCRIBED(partial) for partial in partials], np.int64).T
         self.words[:2] = described[:2]
-        self.words[2:] = path_rows(described[2])
-        self.words[2:] += FIRST_DIGIT
-        self.pointed[:, 1] = described[3]
-        self.refers[:, 0] = described[3] >= 0
-        self.rules[self.cells] = described[4]
+        digits = b"".join([_digits(partial.path) for partial in partials])
+        self.words[2:] = np.frombuffer(digits, np.int64).reshape(-1, DIGITS).T
+        self.pointed[:, 1] = described[2]
+        self.refers[:, 0] = described[2] >= 0
+        self.rules[self.cells] = described[3]
         places = np.array(first_places)[self.items] + self.columns
         self.places[:, :, 2] = places[:, None]
         size = self.visible.shape[-1] // 8
@@ -254,6 +256,13 @@ class Batch:
         used = max([item.search.used for item in self.items], default=0)
         widest = max([item.search.width for item in self.items], default=1)
         return _padded(used + max(widest, 1 + MOST_TOKENS), _PLACE_BLOCK)
+
+
+@lru_cache(10_000)
+def _digits(path: int) -> bytes:
+    """Rows of the decoder's table for the digits of a path, as they lie in memory."""
+    digits: bytes = (path_rows(np.array(path)) + FIRST_DIGIT).tobytes()
+    return digits
 
 
 def _padded(length: int, block: int) -> int:

@@ -40,7 +40,9 @@ class Rows:
             )
             for name, shape in session.shapes.items()
         }
-        self._binding: Binding | None = None
+        #: Number of rows -> the decoder bound to that many. Rows are written over in place, so
+        #: that a binding serves until the arrays are others, but for devices with copies.
+        self._bindings: dict[int, Binding] = {}
         self.count = 0
         self.capacity = 0
         self.source = 0
@@ -57,7 +59,8 @@ class Rows:
             and places <= self.places <= 2 * places
         ):
             return
-        self._release()
+        self._update()
+        self._bindings.clear()
         self.capacity, self.source, self.places = max(rows, self.capacity), source, places
         lengths = {"source": source, "places": places, "choices": SIZE + source}
         for name, old in self._arrays.items():
@@ -72,7 +75,7 @@ class Rows:
 
     def add(self, memory: Mapping[str, Array], row: int, source: Encoded) -> None:
         """Append an item: row ``row`` of what the encoder gave for the question ``source``."""
-        self._release()
+        self._update()
         new = slice(self.count, self.count + 1)
         for name, array in memory.items():
             part = self._part(name, len(source.ids))
@@ -86,7 +89,7 @@ class Rows:
 
     def remove(self, row: int) -> None:
         """Take out an item; the last one moves into its row."""
-        self._release()
+        self._update()
         self.count -= 1
         if row != self.count:
             for array in self._arrays.values():
@@ -95,17 +98,20 @@ class Rows:
     @property
     def binding(self) -> Binding:
         """The decoder bound to the rows that there are."""
-        if self._binding is None:
+        binding = self._bindings.get(self.count)
+        if binding is None:
             kept = {name: array[: self.count] for name, array in self._arrays.items()}
-            self._binding = self._session.bind({GRAMMAR: grammar.table(self.source), **kept})
-        return self._binding
+            binding = self._session.bind({GRAMMAR: grammar.table(self.source), **kept})
+            self._bindings[self.count] = binding
+        return binding
 
     def _part(self, name: str, length: int) -> tuple[slice, ...]:
         """The first ``length`` entries of the axis that grows."""
         return (*[slice(None)] * self._axis[name], slice(length))
 
-    def _release(self) -> None:
-        """Before a change: have the arrays up to date, and nothing bound to them."""
-        if self._binding is not None:
-            self._binding.fetch()
-        self._binding = None
+    def _update(self) -> None:
+        """Before a change: have the arrays up to date, and no copy of them in use."""
+        binding = self._bindings.get(self.count)
+        if binding is not None and binding.copies:
+            binding.fetch()
+            self._bindings.clear()

@@ -182,7 +182,7 @@ class Binding:
             name: ort.OrtValue.ortvalue_from_numpy(array, device, 0)
             for name, array in tensors.items()
         }
-        self._caches = {name: values[name] for name in caches} if device != "cpu" else {}
+        self._caches = {name: values[name] for name in caches} if self.copies else {}
         for name, value in values.items():
             self._binding.bind_ortvalue_input(name, value)
         for name in caches:
@@ -197,7 +197,7 @@ class Binding:
 
         The arrays are written over by the next step.
         """
-        if told is not self._told or self._device != "cpu":
+        if told is not self._told or self.copies:
             for name, value in told.values.items():
                 self._binding.bind_ortvalue_input(name, value)
             self._told = told
@@ -212,6 +212,11 @@ class Binding:
             self._found = found
         self._decoder.run_with_iobinding(self._binding)
         return found.best, found.index
+
+    @property
+    def copies(self) -> bool:
+        """Whether the tensors are copies in the memory of a device."""
+        return self._device != "cpu"
 
     def fetch(self) -> None:
         """Bring the caches back to their arrays from a device with memory of its own."""
