@@ -21,6 +21,7 @@ VARIANTS: Final[dict[str, SearchParts]] = {
     "all parts": ALL_PARTS,
     "no other forms": replace(ALL_PARTS, forms=False),
     "no linearity": replace(ALL_PARTS, splitting=False),
+    "no substitution": replace(ALL_PARTS, substitution=False),
     "no pooling": replace(ALL_PARTS, pooled=False),
     "no remainder": replace(ALL_PARTS, remainder=False),
     "no widening": replace(ALL_PARTS, widening=False),

@@ -7,7 +7,7 @@ integrand as it was given, so a form need not be valid everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -16,7 +16,7 @@ from sympy import S
 from sympy.simplify.fu import TR8
 
 from service.integration.pieces import as_signs
-from service.integration.variables import changes_of_variable
+from service.integration.variables import changes_of_variable, substitutions
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.tree import Tree, call, integer, negated, symbol
 
@@ -36,6 +36,20 @@ class Form:
     name: str
     tree: Tree
     meaning: tuple[tuple[str, Tree], ...] = ()
+
+    def in_x(self, tree: Tree) -> Tree:
+        """``tree`` with what the symbols of this form stand for."""
+        if not self.meaning:
+            return tree
+        meaning = dict(self.meaning)
+        return tree.map_leaves(
+            lambda leaf: meaning.get(str(leaf.value), leaf) if leaf.head == "symbol" else leaf
+        )
+
+    @property
+    def signs(self) -> list[Tree]:
+        """Signs among what the symbols stand for: no coefficient can be one."""
+        return [meaning for _, meaning in self.meaning if meaning.head == "sign"]
 
 
 def with_named_constants(integrand: Tree, variable: str) -> Form | None:
@@ -112,15 +126,43 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
     signs = _with_named_signs(f, x)
     if signs is not None:
         changed.append(("signs named", *signs))
+    for form in _written(changed):
+        if form.tree.size <= limit:
+            found.setdefault(form.tree, form)
+    return list(found.values())
+
+
+def substituted(integrand: Tree, variable: str) -> list[Form]:
+    """The integrand in other variables, each a question of its own.
+
+    What solves it where the variable is positive may change its sign elsewhere: the signs in
+    the integrand, or that of the variable, are among the meanings.
+    """
+    try:
+        f = to_sympy(integrand)
+        x = sympy.Symbol(variable, real=True)
+        _, signs = _with_named_signs(f, x) or (f, {sympy.Dummy("sign"): sympy.sign(x)})
+        changes = [(name, g, {x: u, **signs}) for name, g, u in substitutions(f, x)]
+    except (ConversionError, RecursionError, sympy.PolynomialError, *_ODD):
+        return []
+    found: dict[Tree, Form] = {}
+    for form in _written(changes):
+        if form.tree.size <= GROWTH * integrand.size + 20:
+            found.setdefault(form.tree, form)
+    found.pop(integrand, None)
+    return list(found.values())
+
+
+def _written(
+    changed: Iterable[tuple[str, sympy.Expr, Mapping[sympy.Symbol, sympy.Expr]]],
+) -> Iterator[Form]:
+    """Forms of those that we have words for."""
     for name, g, table in changed:
         try:
-            tree = from_sympy(g)
             meaning = tuple((mark.name, from_sympy(e)) for mark, e in table.items())
+            yield Form(name, from_sympy(g), meaning)
         except (ConversionError, RecursionError, *_ODD):
             continue
-        if tree.size <= limit:
-            found.setdefault(tree, Form(name, tree, meaning))
-    return list(found.values())
 
 
 def without_factors(tree: Tree, variable: str) -> Tree:

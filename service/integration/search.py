@@ -16,6 +16,7 @@ from sympy.integrals.manualintegrate import manualintegrate
 from service.integration import guess, nonelementary
 from service.integration.answers import Antiderivative, SpecialCase, present, summed, with_cases
 from service.integration.complete import complete
+from service.integration.forms import Form
 from service.integration.pieces import as_signs
 from service.integration.slots import expand
 from service.verification.convert import ConversionError, from_sympy, to_sympy
@@ -91,6 +92,38 @@ def add_up(
             return summed(answers, terms, integrand, variable, real=real)
     except OutOfTime:
         return None
+
+
+def put_back(
+    answer: Antiderivative,
+    form: Form,
+    integrand: Tree,
+    variable: str,
+    real: bool,
+    deadline_s: float,
+) -> Antiderivative | None:
+    """The antiderivative of ``integrand`` from that of a ``form`` in another variable."""
+    deadline = time.monotonic() + deadline_s
+    try:
+        with time_limit(deadline_s):
+            there = to_sympy(form.in_x(answer.tree)).replace(sympy.log, _log)
+            for factor in (sympy.S.One, *map(to_sympy, form.signs)):
+                found = present(factor * there, integrand, variable, deadline, real=real)
+                if found is not None:
+                    return _with_cases(found, integrand, variable, deadline)
+    except (OutOfTime, ConversionError, RecursionError):
+        pass
+    return None
+
+
+def _log(argument: sympy.Expr) -> sympy.Expr:
+    """The logarithm of a power, as a multiple of one that is real wherever the base is."""
+    powers = [part.as_base_exp() for part in sympy.Mul.make_args(argument)]
+    bases = {b.args[0] if isinstance(b, sympy.Abs) else b for b, _ in powers}
+    exponent = sympy.Add(*(e for _, e in powers))
+    if len(bases) != 1 or exponent == 1 or not exponent.is_number:
+        return sympy.log(argument)
+    return exponent * sympy.log(sympy.Abs(bases.pop()))
 
 
 def solve_by_rules(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from service.integration.agreement import unreal
 from service.integration.definite import solve_definite
-from service.integration.forms import Form, forms, split
+from service.integration.forms import Form, forms, split, substituted
 from service.integration.forms import without_imaginary_unit as _without_imaginary_unit
 from service.integration.parametric import solve_parametric
 from service.integration.remainder import explain, put_together
 from service.integration.search import (
     add_up,
+    put_back,
     solve_by_rules,
     solve_by_sympy,
     solve_from_hypotheses,
@@ -22,12 +23,14 @@ __all__ = [
     "explain",
     "other_forms",
     "parts",
+    "put_back",
     "put_together",
     "solve_by_rules",
     "solve_by_sympy",
     "solve_definite",
     "solve_from_hypotheses",
     "solve_parametric",
+    "substitutions",
     "why_unsolved",
     "without_imaginary_unit",
 ]
@@ -38,6 +41,15 @@ def other_forms(integrand: Tree, variable: str, deadline_s: float) -> list[Form]
     try:
         with time_limit(min(1.0, deadline_s)):
             return forms(integrand, variable)[1:]
+    except OutOfTime:
+        return []
+
+
+def substitutions(integrand: Tree, variable: str, deadline_s: float) -> list[Form]:
+    """The integrand in other variables; none when there is no time."""
+    try:
+        with time_limit(min(1.0, deadline_s)):
+            return substituted(integrand, variable)
     except OutOfTime:
         return []
 

@@ -1,10 +1,10 @@
 """The search for an antiderivative: by the model in ever wider rounds, then by others.
 
 The first round takes the hypotheses as they come. While nothing is proved the search
-widens: the terms of a sum one by one, a wider beam, other forms of the integrand, all in
-one pool of terms. Where hypotheses explain a part, what is left is asked anew. What the
-model does not find, guessed ansätze and SymPy's integrators may; their answers pass the
-same proof.
+widens: the terms of a sum one by one, the integrand in other variables, a wider beam, other
+forms of the integrand, all in one pool of terms. Where hypotheses explain a part, what is
+left is asked anew. What the model does not find, guessed ansätze and SymPy's integrators may;
+their answers pass the same proof.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ MODEL_SHARE: Final = 0.6
 FIRST_SHARE: Final = 0.05
 #: Part of the time left that the terms of a sum, one by one, may use up.
 TERMS_SHARE: Final = 0.7
+#: Part of the time left that the integrand in other variables may use up.
+SUBSTITUTED_SHARE: Final = 0.3
 #: Most seconds for telling what the hypotheses explain of an integrand.
 EXPLAIN_S: Final = 1.5
 #: Seconds that the guessed ansätze may take.
@@ -57,14 +59,16 @@ class SearchParts:
     """Parts of the search that an evaluation can switch off to learn what they are worth.
 
     ``widening``: rounds after the first, with a wider beam; in them ``forms``: equivalent
-    forms of the integrand, and ``splitting``: the terms of a sum one by one. ``pooled``:
-    all hypotheses in one system when none alone is enough. ``remainder``: what the
-    hypotheses leave of the integrand, as a question of its own.
+    forms of the integrand, ``splitting``: the terms of a sum one by one, and
+    ``substitution``: the integrand in other variables. ``pooled``: all hypotheses in one
+    system when none alone is enough. ``remainder``: what the hypotheses leave of the
+    integrand, as a question of its own.
     """
 
     widening: bool = True
     forms: bool = True
     splitting: bool = True
+    substitution: bool = True
     pooled: bool = True
     remainder: bool = True
 
@@ -197,6 +201,8 @@ async def _by_model(
         failure = error
     if found is None and splits and in_time():
         found = await _term_by_term(integrand, request, resources, watch, effort, give_up)
+    if found is None and parts.widening and parts.substitution and in_time():
+        found = await _by_substitution(integrand, request, resources, watch, effort, give_up)
     if found is None and parts.widening and in_time():
         others: list[Form] = []
         if parts.forms:
@@ -258,6 +264,44 @@ async def _term_by_term(
         effort.hypotheses += sum(own.hypotheses for own in efforts)
         effort.rounds += max(own.rounds for own in efforts)
         effort.of_terms += [hypothesis for own in efforts for hypothesis in own.seen]
+
+
+async def _by_substitution(
+    integrand: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    effort: Effort,
+    give_up: float,
+) -> Antiderivative | None:
+    """The integrand in other variables, one after the other; None without an answer."""
+    end = time.monotonic() + SUBSTITUTED_SHARE * (give_up - time.monotonic())
+    forms: list[Form] = await _verified(
+        resources, watch, end, tasks.substitutions, integrand, VARIABLE
+    )
+    for form in forms:
+        own = Effort(replace(effort.parts, widening=False, remainder=False))
+        try:
+            answer = await _by_model(form.tree, request, resources, watch, own, end)
+            found: Antiderivative | None = await _verified(
+                resources,
+                watch,
+                end,
+                tasks.put_back,
+                answer,
+                form,
+                integrand,
+                VARIABLE,
+                _real(request),
+            )
+        except NoAnswer:
+            continue
+        finally:
+            effort.hypotheses += own.hypotheses
+            effort.rounds += own.rounds
+        if found is not None:
+            return found
+    return None
 
 
 async def _remainder(

@@ -12,7 +12,7 @@ from service.solvers.generation import generate
 from service.stopwatch import Stopwatch
 from tokenizer.ansatz import Term
 from tokenizer.codec import Malformed, decode_terms
-from tokenizer.tree import Tree, call
+from tokenizer.tree import call
 
 MODEL = "integrate"
 
@@ -55,25 +55,14 @@ async def _of_form(
             pairs = decode_terms(hypothesis.tokens, source)
         except Malformed:
             continue
-        terms = tuple(
-            Term(_in_x(tree, form), degree) for tree, degree in pairs if tree.size <= LARGEST_TERM
-        )
+        terms = [
+            Term(form.in_x(tree), degree) for tree, degree in pairs if tree.size <= LARGEST_TERM
+        ]
+        terms += [
+            Term(call("mul", sign, term.factor), term.degree)
+            for sign in form.signs
+            for term in terms
+        ]
         if terms:
-            found.append((*terms, *_signed(terms, form)))
+            found.append(tuple(terms))
     return found
-
-
-def _signed(terms: Sequence[Term], form: Form) -> list[Term]:
-    """``terms`` times each sign that the form has a symbol for, which no coefficient can be."""
-    signs = [meaning for _, meaning in form.meaning if meaning.head == "sign"]
-    return [Term(call("mul", sign, term.factor), term.degree) for sign in signs for term in terms]
-
-
-def _in_x(tree: Tree, form: Form) -> Tree:
-    """A term of ``form`` with what its symbols stand for."""
-    if not form.meaning:
-        return tree
-    meaning = dict(form.meaning)
-    return tree.map_leaves(
-        lambda leaf: meaning.get(str(leaf.value), leaf) if leaf.head == "symbol" else leaf
-    )

@@ -8,6 +8,7 @@ import sympy
 from service.integration.forms import (
     forms,
     split,
+    substituted,
     with_named_constants,
     without_factors,
     without_imaginary_unit,
@@ -52,6 +53,40 @@ def test_every_form_is_the_integrand(integrand: str) -> None:
         assert abs(first - second) < 1e-20, form.name
         scaled = form.meaning or form.name == "without constant factors"
         assert scaled or abs(first - 1) < 1e-20, form.name
+
+
+@pytest.mark.parametrize(
+    ("integrand", "form", "new_variable"),
+    [
+        ("1/(x*(1 + x**5 + x**10))", "1/(5*x*(1 + x + x**2))", "x**5"),
+        ("x**3/(1 + x**4)**(4/3)", "1/(4*(1 + x)**(4/3))", "x**4"),
+        ("sqrt(x)*atan(x)", "2*x**2*atan(x**2)", "sqrt(x)"),
+        ("sqrt(x + x**(5/2))", "2*sqrt(1 + x)/3", "x**(3/2)"),
+        ("x/sqrt(1 + 2*x)**3", "(x**2/2 - 1/2)/x**2", "sqrt(2*x + 1)"),
+        ("exp(x)*tan(exp(x))", "tan(x)", "exp(x)"),
+        ("1/(1 + 4*(x**6)**(1/3))", "1/(1 + 4*x**2)", "x"),
+    ],
+)
+def test_substitutions_leave_a_function_of_the_new_variable(
+    integrand: str, form: str, new_variable: str
+) -> None:
+    """f dx = g du, where x is positive, with nothing left out."""
+    g, u = to_sympy(parse(form)), to_sympy(parse(new_variable))
+    found = {
+        (to_sympy(change.tree), to_sympy(dict(change.meaning)["x"]))
+        for change in substituted(parse(integrand), "x")
+    }
+    assert any(sympy.simplify(tree - g) == 0 and inner == u for tree, inner in found)
+    for tree, inner in found:
+        back = tree.subs(x, inner) * inner.diff(x) / to_sympy(parse(integrand))
+        assert abs(sympy.N(back.subs(x, sympy.Rational(7, 10)), 30) - 1) < 1e-20
+
+
+def test_no_substitution_without_a_function_of_it() -> None:
+    """A part is no new variable where something else stays."""
+    for integrand in ("sin(x**2)", "x*sin(x)", "x*exp(x)/(1 + x)", "sqrt(1 + x**2)*sin(x)"):
+        found = substituted(parse(integrand), "x")
+        assert {dict(form.meaning)["x"] for form in found} <= {parse("x")}
 
 
 @pytest.mark.parametrize("integrand", INTEGRANDS)

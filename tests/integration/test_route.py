@@ -97,10 +97,14 @@ def test_without_a_proof_there_is_no_answer(client: httpx.Client) -> None:
         "cosh(asin(2*x))",  # known in u = asin(2*x)
         "x*exp(x)/(asinh(3) + cos(log(2)))",  # a constant in words of its own
         "max(x, 1)*sin(x)",  # a function that the model has no word for
+        "1/(x*(1 + x**5 + x**10))",  # rational in u = x**5
+        "sqrt(x**2*(3 - 3*x**2 + x**4))",  # in u = x**2, with another sign for x < 0
+        "1/(sqrt(1 + x)*sqrt(1 - x**2))",  # in u = sqrt(1 + x)
+        "exp(x)*tan(exp(x))",  # in u = exp(x)
     ],
 )
 def test_the_search_widens_by_itself(client: httpx.Client, integrand: str) -> None:
-    """Terms one by one, and other forms of the integrand, each proved for the whole."""
+    """Terms one by one, other forms, other variables, each proved for the whole."""
     found = ask(client, integrand, engine="model")
     assert found["status"] == "solved", found["reason"]
     assert found["timing_ms"]["model"] <= found["timing_ms"]["total"]
