@@ -135,14 +135,16 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
 def substituted(integrand: Tree, variable: str) -> list[Form]:
     """The integrand in other variables, each a question of its own.
 
-    What solves it where the variable is positive may change its sign elsewhere: the signs in
-    the integrand, or that of the variable, are among the meanings.
+    What solves it where something is positive may change its sign elsewhere: such signs are
+    among the meanings.
     """
     try:
         f = to_sympy(integrand)
         x = sympy.Symbol(variable, real=True)
-        _, signs = _with_named_signs(f, x) or (f, {sympy.Dummy("sign"): sympy.sign(x)})
-        changes = [(name, g, {x: u, **signs}) for name, g, u in substitutions(f, x)]
+        _, signs = _with_named_signs(f, x) or (f, {})
+        changes = [
+            (name, g, {x: u, **(signs or _signs_of(u, x))}) for name, g, u in substitutions(f, x)
+        ]
     except (ConversionError, RecursionError, sympy.PolynomialError, *_ODD):
         return []
     found: dict[Tree, Form] = {}
@@ -151,6 +153,12 @@ def substituted(integrand: Tree, variable: str) -> list[Form]:
             found.setdefault(form.tree, form)
     found.pop(integrand, None)
     return list(found.values())
+
+
+def _signs_of(u: sympy.Expr, x: sympy.Symbol) -> dict[sympy.Symbol, sympy.Expr]:
+    """What may have been taken to be positive for the sake of ``u``, by its sign."""
+    taken = (u, sympy.cos(*u.args)) if isinstance(u, sympy.tan) else (x,)
+    return {sympy.Dummy("sign"): sympy.sign(e) for e in taken}
 
 
 def _written(

@@ -12,6 +12,8 @@ from typing import Final
 
 import sympy
 from sympy import S
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 #: Inverse function -> the function that it undoes.
 INVERSES: Final = {
@@ -42,6 +44,7 @@ def substitutions(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
     yield from _power(f, x)
     yield from _root(f, x)
     yield from _part(f, x)
+    yield from _tangent(f, x)
 
 
 def _scaled(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
@@ -148,6 +151,61 @@ def _part(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
             g = sympy.cancel(sympy.powsimp(g))
         if not g.has(x):
             yield "for a part", g.xreplace({t: x}), u
+
+
+def _tangent(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
+    """u = tan(a*x), where cos(a*x) is positive, and tan(a*x/2); tanh for hyperbolic functions.
+
+    For functions of multiples of a*x alone.
+    """
+    for kind, tangent, sign in (
+        (TrigonometricFunction, sympy.tan, 1),
+        (HyperbolicFunction, sympy.tanh, -1),
+    ):
+        functions = f.atoms(kind)
+        arguments = [e.args[0] / x for e in functions]
+        if not arguments or not all(a.is_Rational for a in arguments):
+            continue
+        a = sympy.gcd_list(arguments)
+        rest = f.xreplace({e: sympy.Dummy() for e in functions})
+        if rest.has(x):
+            continue
+        t = sympy.Dummy("t", positive=True)
+        square = 1 + sign * t**2
+        values = (
+            (tangent(a * x), t / sympy.sqrt(square), 1 / sympy.sqrt(square), 1),
+            (tangent(a * x / 2), 2 * t / square, (1 - sign * t**2) / square, 2),
+        )
+        for u, sine, cosine, half in values:
+            table = {e: _rational(e, a * x, sine, cosine) for e in functions}
+            g = half * f.xreplace(table) / (a * square)
+            yield "for a tangent", _combined(g).xreplace({t: x}), u
+
+
+def _rational(e: sympy.Expr, angle: sympy.Expr, sine: sympy.Expr, cosine: sympy.Expr) -> sympy.Expr:
+    """A circular or hyperbolic function of a multiple of ``angle`` by those of ``angle``."""
+    circular = isinstance(e, TrigonometricFunction)
+    names = (sympy.sin, sympy.cos) if circular else (sympy.sinh, sympy.cosh)
+    simple = sympy.expand_trig(names[0](e.args[0])), sympy.expand_trig(names[1](e.args[0]))
+    s, c = (part.subs({names[0](angle): sine, names[1](angle): cosine}) for part in simple)
+    quotients = {"sin": s, "cos": c, "tan": s / c, "cot": c / s, "sec": 1 / c, "csc": 1 / s}
+    return quotients[type(e).__name__.replace("h", "")]
+
+
+def _combined(g: sympy.Expr) -> sympy.Expr:
+    """``g`` with each root of a quotient as a quotient of roots, where both are positive."""
+
+    def apart(root: sympy.Pow) -> sympy.Expr:
+        above, below = sympy.fraction(sympy.cancel(root.base))
+        powers = (sympy.factor_terms(part) ** root.exp for part in (above, below))
+        above, below = (sympy.expand_power_base(power, force=True) for power in powers)
+        return above / below
+
+    g = g.replace(
+        lambda node: node.is_Pow and node.exp.is_Rational and node.exp.q > 1,
+        apart,
+    )
+    return sympy.factor_terms(sympy.together(g))
 
 
 def _rooted(e: sympy.Expr) -> sympy.Expr:
