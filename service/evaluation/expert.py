@@ -24,7 +24,7 @@ from models.integrate.problem import Unlabelled, label
 from models.integrate.unlabelled import integrands
 from models.numeric import is_finite, is_real_somewhere
 from service.integration.distil import distil
-from service.integration.forms import Form
+from service.integration.forms import asked
 from service.metrics import Metrics
 from service.problems import Problem
 from service.resources import Resources, open_resources
@@ -108,7 +108,7 @@ async def _ask(tree: Tree, harvest: Harvest, resources: Resources, rng: random.R
     watch = Stopwatch(_LIMIT_S)
     beam = resources.engine.models[MODEL].limits["beam"]
     try:
-        found = await hypotheses([Form("as given", tree)], beam, resources, watch, watch.deadline)
+        found = await hypotheses(asked(tree, VARIABLE), beam, resources, watch, watch.deadline)
         terms = await in_worker(resources, _LIMIT_S, distil, tree, VARIABLE, found)
     except (NoAnswer, Problem):
         return

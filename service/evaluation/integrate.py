@@ -22,7 +22,7 @@ from service.evaluation import rivals
 from service.evaluation.independent import Verdict, check_antiderivative
 from service.integration import tasks
 from service.integration.diagnosis import failed_step
-from service.integration.forms import Form
+from service.integration.forms import asked
 from service.metrics import Metrics
 from service.problems import Problem
 from service.resources import Resources, open_resources
@@ -230,7 +230,7 @@ class Examiner:
         watch = Stopwatch(self.limit_s)
         limit = self.resources.engine.models[MODEL].limits["beam"]
         return await hypotheses(
-            [Form("as given", tree)], min(beam, limit), self.resources, watch, watch.deadline
+            asked(tree, VARIABLE), min(beam, limit), self.resources, watch, watch.deadline
         )
 
     async def _solve(self, tree: Tree, found: Sequence[Sequence[Term]]) -> int | None:

@@ -16,7 +16,8 @@ from sympy import S
 from sympy.simplify.fu import TR8
 
 from service.integration.pieces import as_signs
-from service.integration.variables import changes_of_variable, substitutions
+from service.integration.substitution import substitutions
+from service.integration.variables import changes_of_variable
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.tree import Tree, call, integer, negated, symbol
 
@@ -50,6 +51,13 @@ class Form:
     def signs(self) -> list[Tree]:
         """Signs among what the symbols stand for: no coefficient can be one."""
         return [meaning for _, meaning in self.meaning if meaning.head == "sign"]
+
+
+def asked(integrand: Tree, variable: str) -> list[Form]:
+    """What the model is asked first: the integrand without constant factors and odd constants."""
+    bare = without_factors(integrand, variable)
+    named = with_named_constants(bare, variable)
+    return [Form("without constant factors", bare), *([named] if named else [])]
 
 
 def with_named_constants(integrand: Tree, variable: str) -> Form | None:
@@ -113,8 +121,6 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
         return list(found.values())
     x = sympy.Symbol(variable, real=True)
     limit = GROWTH * integrand.size + 20
-    bare = without_factors(integrand, variable)
-    found.setdefault(bare, Form("without constant factors", bare))
     for name, rewrite in _REWRITES.items():
         try:
             tree = from_sympy(rewrite(f, x))

@@ -36,6 +36,24 @@ def make_real(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol
     return change(antiderivative)
 
 
+def without_imaginary_unit(e: sympy.Expr) -> sympy.Expr:
+    """``e`` without I where it only undoes a root of what is negative, as in I*sqrt(-x).
+
+    As it stands where there is more to it.
+    """
+    if not e.has(S.ImaginaryUnit):
+        return e
+    turned = e.replace(
+        lambda node: node.is_Pow and (2 * node.exp).is_Integer and not node.exp.is_Integer,
+        lambda node: (
+            S.ImaginaryUnit ** (2 * node.exp) * (-node.base) ** node.exp
+            if node.base.could_extract_minus_sign()
+            else node
+        ),
+    )
+    return e if turned.has(S.ImaginaryUnit) else turned
+
+
 def real_log(u: sympy.Expr) -> sympy.Expr:
     """log|u|, without the bars where u has one sign on the real line."""
     if u.is_extended_real is False or u.has(S.ImaginaryUnit):

@@ -107,7 +107,8 @@ def put_back(
     try:
         with time_limit(deadline_s):
             there = to_sympy(form.in_x(answer.tree)).replace(sympy.log, _log)
-            for factor in (sympy.S.One, *map(to_sympy, form.signs)):
+            signs = [to_sympy(sign) for sign in form.signs]
+            for factor in dict.fromkeys((sympy.S.One, *signs, sympy.Mul(*signs))):
                 found = present(factor * there, integrand, variable, deadline, real=real)
                 if found is not None:
                     return _with_cases(found, integrand, variable, deadline)

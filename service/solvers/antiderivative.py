@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from service.integration import tasks
 from service.integration.answers import Antiderivative
-from service.integration.forms import Form, with_named_constants
+from service.integration.forms import Form, asked
 from service.integration.remainder import Part
 from service.integration.search import Outcome
 from service.resources import Resources
@@ -157,8 +157,7 @@ async def _by_model(
     first = min(request.beam or max(FIRST_BEAM, resources.settings.beam), limit)
     wide = max(first, min(WIDE_BEAM, limit))
     parts = effort.parts
-    named = with_named_constants(integrand, VARIABLE)
-    given = [Form("as given", integrand), *([named] if named else [])]
+    given = asked(integrand, VARIABLE)
     seen = effort.seen
 
     def in_time() -> bool:

@@ -101,6 +101,9 @@ def test_without_a_proof_there_is_no_answer(client: httpx.Client) -> None:
         "sqrt(x**2*(3 - 3*x**2 + x**4))",  # in u = x**2, with another sign for x < 0
         "1/(sqrt(1 + x)*sqrt(1 - x**2))",  # in u = sqrt(1 + x)
         "exp(x)*tan(exp(x))",  # in u = exp(x)
+        "(x**2 - 1)/((x**2 + 1)*sqrt(x**4 + 1))",  # in u = x + 1/x
+        "1/((x + 1)**2*(x - 1)**4)**(1/3)",  # in u = ((x + 1)/(x - 1))**(1/3), with signs
+        "csc(x)*sqrt(sin(2*x))",  # in u = tan(x)
     ],
 )
 def test_the_search_widens_by_itself(client: httpx.Client, integrand: str) -> None:
@@ -109,6 +112,13 @@ def test_the_search_widens_by_itself(client: httpx.Client, integrand: str) -> No
     assert found["status"] == "solved", found["reason"]
     assert found["timing_ms"]["model"] <= found["timing_ms"]["total"]
     assert check_antiderivative(integrand, found["answer"]["text"], "x") == "right"
+
+
+def test_no_imaginary_unit_is_left_where_a_root_undoes_it(client: httpx.Client) -> None:
+    """I*sqrt(-x) is real for negative x and written so."""
+    found = ask(client, "asin(sqrt(x/(1 + x)))", engine="model")
+    assert found["status"] == "solved", found["reason"]
+    assert "I*" not in found["answer"]["text"]
 
 
 def test_the_second_time_it_comes_from_the_cache(client: httpx.Client) -> None:
