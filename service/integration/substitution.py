@@ -185,7 +185,7 @@ def _part(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
         for part in (e, *e.args)
         if part.has(x) and not as_line(part, x)
     }
-    t = sympy.Symbol("t", positive=True)
+    t = sympy.Dummy("t", positive=True)
     ordered = sorted(parts, key=lambda u: (sympy.count_ops(u), sympy.default_sort_key(u)))
     for u in ordered[:_MOST_PARTS]:
         slope = u.diff(x)
