@@ -77,7 +77,7 @@ class Settings(BaseSettings):
         "this time, in seconds, going by what others of the same task took lately.",
     )
     overload_s: float = Field(
-        0.15,
+        0.08,
         gt=0,
         description="The same while more is asked than can be done: from the first question "
         "that is refused until none had to be for a second.",
