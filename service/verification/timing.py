@@ -24,14 +24,16 @@ def time_limit(seconds: float) -> Iterator[None]:
     Works between Python bytecodes of the main thread; a long call into C ends
     later, and the pool's deadline covers that. Elsewhere there is no limit.
     Limits nest: an inner one never outlasts the outer, and a handler inside that
-    takes the outer one for its own is soon interrupted again.
+    takes the outer one for its own is soon interrupted again. An import is not interrupted,
+    which would leave half a module behind; what goes on after it is.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
-        raise OutOfTime
+        if not _importing(frame):
+            raise OutOfTime
 
     start = time.monotonic()
     left, _ = signal.getitimer(signal.ITIMER_REAL)
@@ -48,6 +50,14 @@ def time_limit(seconds: float) -> Iterator[None]:
         if left:
             rest = left - (time.monotonic() - start)
             signal.setitimer(signal.ITIMER_REAL, max(rest, 1e-4), REPEAT_S)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _disarm() -> None:
