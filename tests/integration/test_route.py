@@ -78,7 +78,7 @@ def test_the_complex_domain_is_left_complex(client: httpx.Client) -> None:
 
 def test_without_a_proof_there_is_no_answer(client: httpx.Client) -> None:
     """An elliptic integral is unsolved; between bounds it still has a value."""
-    found = ask(client, "1/sqrt(1 + x**3)", timeout_s=15)
+    found = ask(client, "1/sqrt(1 + x**3)", timeout_s=8)
     assert found["status"] == "unsolved"
     assert found["answer"] is None
     assert found["reason"]
