@@ -98,11 +98,11 @@ def variations(solved: list[str], count: int, seed: int = 5) -> list[str]:
     rng = random.Random(seed)  # noqa: S311 - reproducible set, no secret
     texts = []
     for place in range(count):
-        sums = place >= count // 2
+        draw = _changed if place < count // 2 else _added
         again = random.Random(f"{seed} {place}")  # noqa: S311 - reproducible set, no secret
-        terms = _added(solved, rng) if sums else _changed(solved, rng)
+        terms = draw(solved, rng)
         while not _are_real(terms, again):
-            terms = _added(solved, again) if sums else _changed(solved, again)
+            terms = draw(solved, again)
         texts.append(" + ".join(terms))
     return texts
 

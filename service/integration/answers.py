@@ -17,7 +17,7 @@ from service.integration.continuity import make_continuous
 from service.integration.forms import written_terms
 from service.integration.nonelementary import named_functions
 from service.integration.prove import prove_antiderivative
-from service.integration.real import make_real, without_imaginary_unit
+from service.integration.real import make_real, with_real_roots
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.tree import Tree, call
 
@@ -73,7 +73,7 @@ def present(
         plain = with_short_constants(plain, x)
         shapes = [plain]
         if real:
-            made_real = make_real(without_imaginary_unit(plain), f, x)
+            made_real = make_real(with_real_roots(plain), f, x)
             shapes = [make_continuous(made_real, f, x), made_real, plain]
     except (ConversionError, RecursionError, NotImplementedError):
         return None

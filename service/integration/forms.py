@@ -16,7 +16,7 @@ from sympy import S
 from sympy.simplify.fu import TR8
 
 from service.integration.pieces import as_signs
-from service.integration.substitution import substitutions
+from service.integration.substitution import STUMBLES, substitutions
 from service.integration.variables import changes_of_variable
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from tokenizer.tree import Tree, call, integer, negated, symbol
@@ -124,7 +124,7 @@ def forms(integrand: Tree, variable: str) -> list[Form]:
     for name, rewrite in _REWRITES.items():
         try:
             tree = from_sympy(rewrite(f, x))
-        except (ConversionError, RecursionError, sympy.PolynomialError, *_ODD):
+        except (ConversionError, RecursionError, sympy.PolynomialError, *STUMBLES):
             continue
         if tree.size <= limit:
             found.setdefault(tree, Form(name, tree))
@@ -151,7 +151,7 @@ def substituted(integrand: Tree, variable: str) -> list[Form]:
         changes = [
             (name, g, {x: u, **(signs or _signs_of(u, x))}) for name, g, u in substitutions(f, x)
         ]
-    except (ConversionError, RecursionError, sympy.PolynomialError, *_ODD):
+    except (ConversionError, RecursionError):
         return []
     found: dict[Tree, Form] = {}
     for form in _written(changes):
@@ -175,7 +175,7 @@ def _written(
         try:
             meaning = tuple((mark.name, from_sympy(e)) for mark, e in table.items())
             yield Form(name, from_sympy(g), meaning)
-        except (ConversionError, RecursionError, *_ODD):
+        except (ConversionError, RecursionError, *STUMBLES):
             continue
 
 
@@ -206,7 +206,7 @@ def split(integrand: Tree, variable: str) -> list[Tree]:
         f = to_sympy(integrand)
         parts = sympy.Add.make_args(_split_numerator(f, x))
         return [from_sympy(part) for part in parts]
-    except (ConversionError, RecursionError, *_ODD):
+    except (ConversionError, RecursionError, *STUMBLES):
         return [integrand]
 
 
@@ -222,8 +222,6 @@ def written_terms(tree: Tree) -> list[Tree]:
         return [negated(term) for term in terms] if len(terms) > 1 else [tree]
     return [tree]
 
-
-_ODD = (NotImplementedError, ValueError, TypeError, AttributeError, ZeroDivisionError)
 
 Rewrite = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr]
 

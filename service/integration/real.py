@@ -36,7 +36,7 @@ def make_real(antiderivative: sympy.Expr, integrand: sympy.Expr, x: sympy.Symbol
     return change(antiderivative)
 
 
-def without_imaginary_unit(e: sympy.Expr) -> sympy.Expr:
+def with_real_roots(e: sympy.Expr) -> sympy.Expr:
     """``e`` without I where it only undoes a root of what is negative, as in I*sqrt(-x).
 
     As it stands where there is more to it.

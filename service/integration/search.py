@@ -18,6 +18,7 @@ from service.integration.answers import Antiderivative, SpecialCase, present, su
 from service.integration.complete import complete
 from service.integration.forms import Form
 from service.integration.pieces import as_signs
+from service.integration.real import real_log
 from service.integration.slots import expand
 from service.verification.convert import ConversionError, from_sympy, to_sympy
 from service.verification.timing import OutOfTime, time_limit
@@ -106,7 +107,9 @@ def put_back(
     deadline = time.monotonic() + deadline_s
     try:
         with time_limit(deadline_s):
-            there = to_sympy(form.in_x(answer.tree)).replace(sympy.log, _log)
+            there = to_sympy(form.in_x(answer.tree))
+            if real:
+                there = there.replace(sympy.log, _log)
             signs = [to_sympy(sign) for sign in form.signs]
             for factor in dict.fromkeys((sympy.S.One, *signs, sympy.Mul(*signs))):
                 found = present(factor * there, integrand, variable, deadline, real=real)
@@ -124,7 +127,7 @@ def _log(argument: sympy.Expr) -> sympy.Expr:
     exponent = sympy.Add(*(e for _, e in powers))
     if len(bases) != 1 or exponent == 1 or not exponent.is_number:
         return sympy.log(argument)
-    return exponent * sympy.log(sympy.Abs(bases.pop()))
+    return exponent * real_log(bases.pop())
 
 
 def solve_by_rules(

@@ -25,13 +25,15 @@ _HIGHEST_ROOT: Final = 12
 _MOST_PARTS: Final = 6
 #: Operations of a quotient above which no common factor is looked for.
 _LARGEST_QUOTIENT: Final = 60
+#: What SymPy raises where an expression is not what one of its functions expects.
+STUMBLES: Final = (NotImplementedError, ValueError, TypeError, AttributeError, ZeroDivisionError)
 
 
 def substitutions(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
     """All that are found for ``f``, by one way after the other."""
     for way in (_power, _root, _quotient, _part, _symmetric, _tangent):
-        # no polynomial where one is expected: not this way
-        with suppress(sympy.PolynomialError, NotImplementedError, TypeError, ZeroDivisionError):
+        # no polynomial where one is expected, or what else SymPy stumbles on: not this way
+        with suppress(sympy.PolynomialError, *STUMBLES):
             yield from way(f, x)
 
 
@@ -73,12 +75,11 @@ def _quotient(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
     f = _split_roots(f)
     powers = sorted(filter(_is_root, f.atoms(sympy.Pow)), key=sympy.default_sort_key)
     roots = {p.base: p.exp for p in powers}
-    lines = [as_line(base, x) for base in roots]
-    if len(roots) != 2 or not all(lines):
+    lines = [line for base in roots if (line := as_line(base, x))]
+    if not len(roots) == len(lines) == 2:
         return
-    (p, q), orders = roots, [int(exponent.q) for exponent in roots.values()]
-    (a, b), (c, d) = (line for line in lines if line)
-    order = math.lcm(*orders)
+    (p, q), ((a, b), (c, d)) = roots, lines
+    order = math.lcm(*(int(exponent.q) for exponent in roots.values()))
     t, mark = sympy.symbols("t u", positive=True, cls=sympy.Dummy)
     if order > _HIGHEST_ROOT or a * d == b * c:
         return
@@ -192,9 +193,9 @@ def _part(f: sympy.Expr, x: sympy.Symbol) -> Iterator[Change]:
         if u == f or slope == S.Zero:
             continue
         g = (f / slope).subs(u, t)
-        if isinstance(u, sympy.exp) and as_line(u.args[0], x):
+        if isinstance(u, sympy.exp) and (line := as_line(u.args[0], x)):
             # the inverse is at hand: x = (log(u) - b)/a
-            a, b = as_line(u.args[0], x) or (S.One, S.Zero)
+            a, b = line
             g = g.subs(x, (sympy.log(t) - b) / a)
         if g.has(x) and g.count_ops() < _LARGEST_QUOTIENT:
             g = sympy.cancel(sympy.powsimp(g))

@@ -242,18 +242,10 @@ async def _term_by_term(
     searches = [asyncio.ensure_future(alone(*pair)) for pair in zip(terms, efforts, strict=True)]
     try:
         answers = await asyncio.gather(*searches)
-        total: Antiderivative | None = await _verified(
-            resources,
-            watch,
-            give_up,
-            tasks.add_up,
-            answers,
-            [term.tree for term in terms],
-            integrand,
-            VARIABLE,
-            _real(request),
+        trees = [term.tree for term in terms]
+        return await _composed(
+            integrand, request, resources, watch, give_up, tasks.add_up, answers, trees
         )
-        return total
     except NoAnswer:
         return None
     finally:
@@ -276,22 +268,14 @@ async def _by_substitution(
     """The integrand in other variables, one after the other; None without an answer."""
     end = time.monotonic() + SUBSTITUTED_SHARE * (give_up - time.monotonic())
     forms: list[Form] = await _verified(
-        resources, watch, end, tasks.substitutions, integrand, VARIABLE
+        resources, watch, give_up, tasks.substitutions, integrand, VARIABLE
     )
     for form in forms:
         own = Effort(replace(effort.parts, widening=False, remainder=False))
         try:
             answer = await _by_model(form.tree, request, resources, watch, own, end)
-            found: Antiderivative | None = await _verified(
-                resources,
-                watch,
-                end,
-                tasks.put_back,
-                answer,
-                form,
-                integrand,
-                VARIABLE,
-                _real(request),
+            found = await _composed(
+                integrand, request, resources, watch, end, tasks.put_back, answer, form
             )
         except NoAnswer:
             continue
@@ -330,22 +314,30 @@ async def _remainder(
         if part.left is not None:
             rest = await _by_model(part.left, request, resources, watch, own, give_up)
             pieces.append(rest.tree)
-        total: Antiderivative | None = await _verified(
-            resources,
-            watch,
-            give_up,
-            tasks.put_together,
-            pieces,
-            integrand,
-            VARIABLE,
-            _real(request),
+        return await _composed(
+            integrand, request, resources, watch, give_up, tasks.put_together, pieces
         )
-        return total
     except NoAnswer:
         return None
     finally:
         effort.hypotheses += own.hypotheses
         effort.rounds += own.rounds
+
+
+async def _composed(
+    integrand: Tree,
+    request: IntegrateRequest,
+    resources: Resources,
+    watch: Stopwatch,
+    end: float,
+    worker: Any,
+    *answers: Any,
+) -> Antiderivative | None:
+    """An antiderivative that ``worker`` makes of ``answers`` to other questions."""
+    found: Antiderivative | None = await _verified(
+        resources, watch, end, worker, *answers, integrand, VARIABLE, _real(request)
+    )
+    return found
 
 
 async def _verified(
