@@ -7,26 +7,47 @@ modulo a random large prime (Schwartz, 1980; Zippel, 1979): equal values of diff
 elements have a chance below size/2^120. Nothing is simplified and nothing multiplied
 out, so the cost is that of one walk over both Trees.
 
-Circular functions of one argument u are written in tan(u/2), hyperbolic ones in exp(u),
-powers of one base are related by integer steps of the exponent; other relations between
-generators are not used. So a "no" says nothing, and a "yes" is a proof, with the
-reservation that ``Abs`` and ``sign`` take real arguments.
+Circular functions of one argument u are written in tan(u/2), hyperbolic ones in exp(u).
+Powers of one base multiply by adding exponents, roots of roots are roots, and positive
+rational factors are taken out of roots: what holds for principal values everywhere. Other
+relations between generators are not used. So a "no" says nothing, and a "yes" is a proof, with
+the reservation that ``Abs`` and ``sign`` take real arguments.
 """
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final
 
 import sympy
 
+from service.verification.compositions import PLACE, composed, filled
 from service.verification.convert import ConversionError, from_sympy
-from tokenizer.tree import Tree
+from tokenizer.tree import Tree, call, integer
 
 #: Steps between exponents of one base that are looked for.
 STEPS: Final = 12
-_PLACE: Final = "_u"
+ZERO: Final = integer(0)
+ONE: Final = integer(1)
+TWO: Final = integer(2)
+
+Rational = int | Fraction
+
+_HALF: Final = Fraction(1, 2)
+
+#: Bases of roots are compared up to fractions of numbers that are not larger. That two residues
+#: have such a ratio by chance is below 2^49/2^126 for each pair, in each of two fields.
+SMALL: Final = 2**24
+
+#: Symbols have roots of orders that divide this.
+LEAF: Final = 12
+
+#: Heads that are products of powers.
+_PRODUCTS: Final = frozenset({"mul", "div", "pow", "sqrt"})
 
 _CIRCULAR: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _HYPERBOLIC: Final = frozenset({"sinh", "cosh", "tanh", "coth", "sech", "csch"})
@@ -39,9 +60,9 @@ class Unsupported(Exception):
 @cache
 def slope_of(head: str) -> Tree:
     """f'(u) as a Tree in the symbol ``_u``, from SymPy's rule for the function f."""
-    u = sympy.Symbol(_PLACE, real=True)
+    u = sympy.Symbol(PLACE, real=True)
     if head == "Abs":
-        return Tree("sign", (Tree("symbol", (), _PLACE),))
+        return Tree("sign", (Tree("symbol", (), PLACE),))
     function = getattr(sympy, head, None)
     if not (isinstance(function, type) and issubclass(function, sympy.Function)):
         raise Unsupported(head)
@@ -59,47 +80,46 @@ def _prime(above: int) -> int:
 class DifferentialField:
     """Random values of the generators that two Trees have in common."""
 
-    def __init__(self, variable: str, seed: int) -> None:
-        self.variable = variable
+    def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - chances are counted, secrets not needed
         self.prime = _prime(self.rng.getrandbits(126) | 1 << 126)
         self.generators: dict[tuple[str, int], int] = {}
         self.powers: dict[int, list[tuple[int, int]]] = {}
+        #: Values of base^exponent, 0 < exponent < 1.
+        self.roots: dict[tuple[int, Rational], int] = {}
+        #: Value of a symbol -> its LEAF-th root.
+        self.leaves: dict[int, int] = {}
         self.known: dict[Tree, int] = {}
 
-    def value(self, tree: Tree, place: int | None = None) -> int:
-        """The element as a residue; ``place`` is the value of ``_u``."""
-        if place is not None:
-            return self._value(tree, place)
+    def value(self, tree: Tree) -> int:
+        """The element as a residue."""
         if tree not in self.known:
-            self.known[tree] = self._value(tree, None)
+            self.known[tree] = self._value(tree)
         return self.known[tree]
 
-    def _value(self, tree: Tree, place: int | None) -> int:
+    def _value(self, tree: Tree) -> int:
         p, head = self.prime, tree.head
         if head == "integer":
             return int(tree.value or 0) % p
         if head in ("symbol", "constant"):
-            if tree.value == _PLACE and place is not None:
-                return place
-            return self._generator(f"{head} {tree.value}", 0)
-        if head == "pow":
-            base, exponent = tree.args
-            return self._power(self.value(base, place), exponent, place)
-        args = [self.value(arg, place) for arg in tree.args]
+            return self._leaf(f"{head} {tree.value}")
+        if head in _PRODUCTS:
+            factors: dict[int, Rational] = {}
+            result = self._factors(tree, 1, factors)
+            for base, exponent in factors.items():
+                result = result * self._power(base, exponent) % p
+            return result % p
+        args = [self.value(arg) for arg in tree.args]
         match head:
             case "add":
                 return (args[0] + args[1]) % p
             case "sub":
                 return (args[0] - args[1]) % p
-            case "mul":
-                return args[0] * args[1] % p
-            case "div":
-                return args[0] * self._inverse(args[1]) % p
             case "neg":
                 return -args[0] % p
-            case "sqrt":
-                return self._step(args[0], self._inverse(2))
+        simpler = composed(tree)
+        if simpler is not None:
+            return self.value(simpler)
         if head in _CIRCULAR:
             return self._circular(head, args[0])
         if head in _HYPERBOLIC or head == "exp":
@@ -108,46 +128,17 @@ class DifferentialField:
             return self._generator(head, args[0])
         raise Unsupported(head)
 
-    def slope(self, tree: Tree) -> int:
-        """The derivative by the variable as a residue."""
-        p, head = self.prime, tree.head
-        if not tree.contains(self.variable):
-            return 0
-        if head == "symbol":
-            return 1
-        args = tree.args
-        slopes = [self.slope(arg) for arg in args]
-        values = [self.value(arg) for arg in args]
-        match head:
-            case "add":
-                return (slopes[0] + slopes[1]) % p
-            case "sub":
-                return (slopes[0] - slopes[1]) % p
-            case "neg":
-                return -slopes[0] % p
-            case "mul":
-                return (slopes[0] * values[1] + values[0] * slopes[1]) % p
-            case "div":
-                below = self._inverse(values[1])
-                return (slopes[0] - values[0] * below % p * slopes[1]) * below % p
-            case "pow":
-                whole = self.value(tree)
-                inner = values[1] * slopes[0] % p * self._inverse(values[0]) % p
-                if args[1].contains(self.variable):
-                    inner += slopes[1] * self._generator("log", values[0])
-                return whole * inner % p
-            case "sqrt":
-                return slopes[0] * self._inverse(2 * self.value(tree)) % p
-            case "sign":
-                return 0
-        if len(args) != 1:
-            raise Unsupported(head)
-        return self.value(slope_of(head), values[0]) * slopes[0] % p
-
     def _inverse(self, value: int) -> int:
         if value % self.prime == 0:
             raise Unsupported("division by zero")
         return pow(value, -1, self.prime)
+
+    def _leaf(self, name: str) -> int:
+        """A symbol: a power of a generator, so that it has roots."""
+        root = self._generator(name, 0)
+        value = pow(root, LEAF, self.prime)
+        self.leaves[value] = root
+        return value
 
     def _generator(self, name: str, argument: int) -> int:
         key = (name, argument)
@@ -155,13 +146,66 @@ class DifferentialField:
             self.generators[key] = self.rng.randrange(1, self.prime)
         return self.generators[key]
 
-    def _power(self, base: int, exponent: Tree, place: int | None) -> int:
-        literal = _integer(exponent)
-        if literal is not None:
-            if base == 0:
-                raise Unsupported("a power of zero")
-            return pow(base, literal, self.prime)
-        return self._step(base, self.value(exponent, place))
+    def _factors(self, tree: Tree, exponent: Rational, into: dict[int, Rational]) -> int:
+        """Multiply tree^exponent into ``into`` (base -> exponent); what is left is returned."""
+        tree = composed(tree) or tree
+        head, args = tree.head, tree.args
+        whole = exponent.denominator == 1
+        if whole and head == "neg":
+            rest = self._factors(args[0], exponent, into)
+            return -rest if exponent.numerator % 2 else rest
+        if whole and head in ("mul", "div"):
+            other = exponent if head == "mul" else -exponent
+            left = self._factors(args[0], exponent, into)
+            return left * self._factors(args[1], other, into) % self.prime
+        if head in ("sqrt", "pow"):
+            inner = _HALF if head == "sqrt" else _rational(args[1])
+            # (u^r)^e = u^(r e): for a whole e, or where the argument of u^r is that of u times r
+            if inner is not None and (whole or abs(inner.numerator) < inner.denominator):
+                return self._factors(args[0], inner * exponent, into)
+        if head == "pow" and inner is None:
+            base = self._step(self.value(args[0]), self.value(args[1]))
+        else:
+            base = self.value(tree)
+        into[base] = into.get(base, 0) + exponent
+        return 1
+
+    def _power(self, base: int, exponent: Rational) -> int:
+        """A power with a rational exponent, positive rational factors of the base apart."""
+        whole = math.floor(exponent)
+        if base == 0:
+            raise Unsupported("a power of zero")
+        if base in self.leaves and LEAF % exponent.denominator == 0:
+            return pow(self.leaves[base], int(LEAF * exponent), self.prime)
+        result = pow(base, whole, self.prime)
+        if exponent == whole:
+            return result
+        part = exponent - whole
+        if (base, part) not in self.roots:
+            self.roots[base, part] = self._root(base, part)
+        return result * self.roots[base, part] % self.prime
+
+    def _root(self, base: int, exponent: Rational) -> int:
+        """A generator, unless the base is a rational multiple of one that has this root."""
+        known = [(1, 1)]
+        if LEAF % exponent.denominator == 0:
+            known += [
+                (leaf, pow(h, int(LEAF * exponent), self.prime)) for leaf, h in self.leaves.items()
+            ]
+        known += [(other, root) for (other, part), root in self.roots.items() if part == exponent]
+        for other, root in known:
+            ratio = small_ratio(base * self._inverse(other) % self.prime, self.prime)
+            if ratio is not None:
+                scale = [self._power_of_prime(q, power * exponent) for q, power in factored(*ratio)]
+                return root * math.prod(scale) % self.prime
+        return self.rng.randrange(1, self.prime)
+
+    def _power_of_prime(self, prime: int, exponent: Rational) -> int:
+        whole = math.floor(exponent)
+        result = pow(prime, whole, self.prime)
+        if exponent == whole:
+            return result
+        return result * self._generator(f"root {exponent - whole}", prime) % self.prime
 
     def _step(self, base: int, exponent: int) -> int:
         """base^exponent, an integer step away from a power that has been met, or a new one."""
@@ -207,42 +251,122 @@ class DifferentialField:
         return self._inverse(sin)
 
 
-def _integer(tree: Tree) -> int | None:
-    """The integer that an exponent such as 3 - 1 is."""
+def slope(tree: Tree, variable: str, seen: dict[Tree, Tree | None]) -> Tree | None:
+    """The derivative as the rules write it, None where it is zero. Raises :class:`Unsupported`."""
+    if tree not in seen:
+        seen[tree] = _slope(tree, variable, seen)
+    return seen[tree]
+
+
+def _slope(tree: Tree, variable: str, seen: dict[Tree, Tree | None]) -> Tree | None:
+    head, args = tree.head, tree.args
+    if not args:
+        return ONE if head == "symbol" and tree.value == variable else None
+    slopes = [slope(arg, variable, seen) for arg in args]
+    if not any(slopes):
+        return None
+    first = slopes[0]
+    second = slopes[1] if len(args) == 2 else None
+    match head:
+        case "add":
+            return call("add", first, second) if first and second else first or second
+        case "sub":
+            if first and second:
+                return call("sub", first, second)
+            return first or call("neg", second or ONE)
+        case "mul":
+            parts = [
+                call("mul", of, by)
+                for of, by in ((first, args[1]), (second, args[0]))
+                if of is not None
+            ]
+            return parts[0] if len(parts) == 1 else call("add", *parts)
+        case "div":
+            left = call("div", first, args[1]) if first else None
+            if second is None:
+                return left
+            right = call("div", call("mul", args[0], second), call("pow", args[1], TWO))
+            return call("sub", left, right) if left else call("neg", right)
+        case "neg":
+            return call("neg", first or ONE)
+        case "pow":
+            left = None
+            if first:
+                lower = call("pow", args[0], call("sub", args[1], ONE))
+                left = call("mul", call("mul", args[1], lower), first)
+            if second is None:
+                return left
+            right = call("mul", call("mul", tree, call("log", args[0])), second)
+            return call("add", left, right) if left else right
+        case "sqrt":
+            return call("div", first or ONE, call("mul", TWO, tree))
+        case "sign":
+            return None
+    if len(args) != 1 or first is None:
+        raise Unsupported(head)
+    return call("mul", filled(slope_of(head), args[0]), first)
+
+
+def _rational(tree: Tree) -> Rational | None:
+    """The rational number that an exponent such as 3 - 1 or 1/2 is."""
     if tree.head == "integer":
         return int(tree.value or 0)
-    values = [_integer(arg) for arg in tree.args]
+    values = [_rational(arg) for arg in tree.args]
     match tree.head, values:
-        case "neg", [int(a)]:
+        case "neg", [int() | Fraction() as a]:
             return -a
-        case "sub", [int(a), int(b)]:
+        case "sub", [int() | Fraction() as a, int() | Fraction() as b]:
             return a - b
+        case "div", [int() | Fraction() as a, int() | Fraction() as b] if b:
+            return Fraction(a) / b
     return None
+
+
+def small_ratio(value: int, prime: int) -> tuple[int, int] | None:
+    """(n, d) with n/d = value modulo ``prime`` and 0 < n, d <= SMALL, if there is one.
+
+    Euclid's algorithm (Wang, 1981); at most one such fraction exists, since SMALL^2 is far
+    below the prime.
+    """
+    before, after = (prime, 0), (value, 1)
+    while after[0] > SMALL:
+        factor = before[0] // after[0]
+        before, after = after, (before[0] - factor * after[0], before[1] - factor * after[1])
+    n, d = after
+    return (n, d) if n > 0 and 0 < d <= SMALL else None
+
+
+@lru_cache(maxsize=256)
+def factored(numerator: int, denominator: int) -> tuple[tuple[int, int], ...]:
+    """The primes of a fraction with their exponents."""
+    fraction = sympy.factorrat(sympy.Rational(numerator, denominator))
+    return tuple((int(prime), int(power)) for prime, power in fraction.items())
 
 
 class Derivation:
     """The derivative of ``expression`` by the rules alone, to hold hypotheses against."""
 
     def __init__(self, expression: Tree, variable: str) -> None:
-        self._slopes: list[tuple[DifferentialField, int]] | None = []
+        self._fields = [DifferentialField(seed) for seed in (1, 2)]
+        #: Whether there are rules for all of the expression.
+        self.known = True
+        #: The derivative as the rules write it.
+        self.slope: Tree = ZERO
         try:
-            for seed in (1, 2):
-                field = DifferentialField(variable, seed)
-                self._slopes.append((field, field.slope(expression)))
+            self.slope = slope(expression, variable, {}) or ZERO
         except (Unsupported, RecursionError):
-            self._slopes = None
+            self.known = False
 
     def proves(self, hypothesis: Tree) -> bool:
         """Whether ``hypothesis`` is the derivative; False when that is unknown.
 
         Needs its arguments of ``Abs`` and ``sign`` to be real, which it does not check.
         """
-        if self._slopes is None:
-            return False
-        try:
-            return all(field.value(hypothesis) == slope for field, slope in self._slopes)
-        except (Unsupported, RecursionError):
-            return False
+        return self.known and self.equal(self.slope, hypothesis)
+
+    def equal(self, lhs: Tree, rhs: Tree) -> bool:
+        """Whether both are the same element; False when that is unknown."""
+        return _same(self._fields, lhs, rhs)
 
 
 def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
@@ -252,11 +376,11 @@ def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
 
 def identical(lhs: Tree, rhs: Tree) -> bool:
     """Whether both are the same element of a field; False when that is unknown."""
+    return _same([DifferentialField(seed) for seed in (1, 2)], lhs, rhs)
+
+
+def _same(fields: Sequence[DifferentialField], lhs: Tree, rhs: Tree) -> bool:
     try:
-        for seed in (1, 2):
-            field = DifferentialField("", seed)
-            if field.value(lhs) != field.value(rhs):
-                return False
+        return all(field.value(lhs) == field.value(rhs) for field in fields)
     except (Unsupported, RecursionError):
         return False
-    return True

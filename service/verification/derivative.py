@@ -6,17 +6,20 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import sympy
 
+from service.verification.arranging import Outside, arranged
 from service.verification.chain import Derivation, identical
 from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
 from service.verification.screening import complex_values, sample
+from service.verification.slopes import plainly_the_slope
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.render import to_text
 from tokenizer.tree import Tree, integer
@@ -60,13 +63,12 @@ def check_derivative(
     deadline = start + deadline_s
     outcome = Verdict("undecided", "no hypothesis")
     kept: tuple[int, Verdict] | None = None
-    check: _Check | None = None
+    check = _Check(expression, variable, deadline)
     try:
         with time_limit(deadline_s):
-            check = _Check(expression, variable, deadline)
-            if check.given is not None and undefined_everywhere(check.given):
-                return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
             for index, hypothesis in enumerate(hypotheses):
+                if not check.clears(hypothesis) and check.undefined:
+                    return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
                 try:
                     outcome = check(hypothesis)
                 except ConversionError as error:
@@ -77,14 +79,11 @@ def check_derivative(
                     break
     except OutOfTime:
         outcome = Verdict("undecided", "time")
-    if kept is None or check is None:
+    if kept is None:
         return DerivativeOutcome(None, None, outcome, time.monotonic() - start)
     index, verdict = kept
     try:
-        answer = tidy(
-            check.as_expression(hypotheses[index]),
-            deadline_s=_tidying_time(deadline),
-        )
+        answer = check.answer(hypotheses[index])
     except Exception:  # SymPy raises anything; what is proved stays proved
         answer = hypotheses[index]
     return DerivativeOutcome(answer, index, verdict, time.monotonic() - start)
@@ -93,34 +92,57 @@ def check_derivative(
 class _Check:
     """Verdicts on hypotheses for the derivative of one expression.
 
-    The rules alone prove most of them (:mod:`service.verification.chain`), a numeric
-    derivative guarding the proof. Others are compared with SymPy's derivative.
+    The rules alone prove most of them (:mod:`service.verification.chain`), numeric
+    differentiation guarding the proof; where doubles are in doubt
+    (:mod:`service.verification.slopes`), or the rules do not do, SymPy is given both.
     """
 
     def __init__(self, expression: Tree, variable: str, deadline: float) -> None:
         self.expression = expression
+        self.variable = variable
         self.deadline = deadline
         self.symbol = sympy.Symbol(variable, real=True)
-        #: The expression as SymPy has it, None when it has numbers that SymPy cannot take.
-        self.given: sympy.Expr | None = None
         self._seen: dict[Tree, sympy.Basic] = {}
-        with contextlib.suppress(ConversionError):
-            self.given = self.as_expression(expression)
         self._rules = Derivation(expression, variable)
+        self._cleared: dict[Tree, bool] = {}
         # over complex arguments the rule for Abs is another one, so the rules need company
         self.smooth = not any(
             node.head in ("Abs", "sign") and node.contains(variable)
             for node in expression.preorder()
         )
 
+    @cached_property
+    def given(self) -> sympy.Expr | None:
+        """The expression as SymPy has it, None when it has numbers that SymPy cannot take."""
+        with contextlib.suppress(ConversionError):
+            return self.as_expression(self.expression)
+        return None
+
+    @cached_property
+    def undefined(self) -> bool:
+        """Whether the expression has no value anywhere."""
+        return self.given is not None and undefined_everywhere(self.given)
+
     def as_expression(self, tree: Tree) -> sympy.Expr:
         """``tree`` as SymPy has it; what it shares with the others is built once."""
         return as_expression(tree, self._seen)
 
+    def clears(self, hypothesis: Tree) -> bool:
+        """Whether the rules prove it and doubles leave no doubt."""
+        if hypothesis not in self._cleared:
+            self._cleared[hypothesis] = (
+                self.smooth
+                and self._rules.proves(hypothesis)
+                and plainly_the_slope(self.expression, hypothesis, self.variable)
+            )
+        return self._cleared[hypothesis]
+
     def __call__(self, hypothesis: Tree) -> Verdict:
         """The verdict on one hypothesis; raises ``ConversionError`` for one SymPy cannot read."""
-        by_rules = self._rules.proves(hypothesis)
         proved = Verdict("proved", "differentiation rules")
+        if self.clears(hypothesis):
+            return proved
+        by_rules = self._rules.proves(hypothesis)
         try:
             given = self.as_expression(self.expression) if self.given is None else self.given
             candidate = self.as_expression(hypothesis)
@@ -143,6 +165,25 @@ class _Check:
         if witness is not None:
             return Verdict("refuted", "numeric differentiation", witness=witness)
         return _with_real_arguments(verdict, given, candidate, self.symbol)
+
+    def answer(self, hypothesis: Tree) -> Tree:
+        """A hypothesis that holds, arranged for reading. SymPy may raise anything."""
+        plain = self.clears(hypothesis) or not _may_be_zero(self.as_expression(hypothesis))
+        if plain and not _is_rational(hypothesis):
+            with contextlib.suppress(Outside):
+                tree = arranged(hypothesis)
+                if self._rules.equal(hypothesis, tree):
+                    return tree
+        return tidy(self.as_expression(hypothesis), deadline_s=_tidying_time(self.deadline))
+
+
+def _is_rational(tree: Tree) -> bool:
+    """Whether it is a quotient of polynomials, which SymPy brings to lowest terms."""
+    known = ("integer", "symbol", "add", "sub", "mul", "div", "neg", "pow")
+    return all(
+        node.head in known and (node.head != "pow" or not node.args[1].symbols())
+        for node in tree.preorder()
+    )
 
 
 def differentiate_symbolically(

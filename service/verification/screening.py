@@ -129,7 +129,7 @@ def real_values(
             return _power(value(node.base), node.exp, value)
         if isinstance(node, sympy.Piecewise):
             return _piecewise(node, value)
-        rule = _RULES.get(type(node))
+        rule = RULES.get(type(node))
         if rule is None:
             raise NotRealError(type(node).__name__)
         return rule(*(value(arg) for arg in node.args))
@@ -174,14 +174,14 @@ def complex_values(expr: sympy.Basic, at: Mapping[sympy.Symbol, Values]) -> NDAr
         if node.is_Pow:
             return np.power(value(node.base), value(node.exp))
         if type(node) in _ANALYTIC:
-            return _RULES[type(node)](*(value(arg) for arg in node.args))
+            return RULES[type(node)](*(value(arg) for arg in node.args))
         if isinstance(node, sympy.sign):
             z = value(node.args[0])
             return z / np.abs(z)
         parts = [value(arg) for arg in node.args if not arg.is_Boolean]
-        if type(node) not in _RULES or len(parts) != len(node.args):
+        if type(node) not in RULES or len(parts) != len(node.args):
             return np.nan
-        real = _RULES[type(node)](*(z.real for z in parts))
+        real = RULES[type(node)](*(z.real for z in parts))
         on_axis = np.broadcast_arrays(*(z.imag == 0 for z in parts))
         return np.where(np.logical_and.reduce(on_axis), real, np.nan)
 
@@ -275,7 +275,7 @@ _COMPARISONS: Final[dict[Any, Callable[[Any, Any], Any]]] = {
     sympy.Unequality: np.not_equal,
 }
 
-_RULES: Final[dict[Any, Callable[..., Any]]] = {
+RULES: Final[dict[Any, Callable[..., Any]]] = {
     sympy.exp: np.exp, sympy.log: np.log, sympy.Abs: np.abs, sympy.sign: np.sign,
     sympy.sin: np.sin, sympy.cos: np.cos, sympy.tan: np.tan,
     sympy.cot: _over(np.tan), sympy.sec: _over(np.cos), sympy.csc: _over(np.sin),

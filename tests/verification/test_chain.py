@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.verification.chain import follows
+from service.verification.chain import follows, identical, slope
 from service.verification.derivative import check_derivative
 from tokenizer.parse import parse
 from tokenizer.tree import Tree
@@ -64,3 +64,54 @@ def test_numbers_that_sympy_cannot_raise_do_not_stop_a_proof() -> None:
     expression = read("(x/30516)**(4/4244)")
     slope = read("(4/4244)*(x/30516)**(4/4244 - 1)*(1/30516)")
     assert check_derivative(expression, "x", [slope], 30.0).verdict.status == "proved"
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs"),
+    [
+        ("sqrt(x)*sqrt(x)", "x"),
+        ("sqrt(x)*x**(1/3)", "x**(5/6)"),
+        ("(x + 1)/sqrt(x + 1)", "sqrt(x + 1)"),
+        ("sqrt(sqrt(x + 1))*sqrt(x + 1)", "(x + 1)**(3/4)"),
+        ("sqrt(12)*x", "2*sqrt(3)*x"),
+        ("sqrt(1 - x**2/49)", "sqrt(49 - x**2)/7"),
+        ("sqrt(x/2)", "sqrt(2)*sqrt(x)/2"),
+        ("(sqrt(x) + 1)*(sqrt(x) - 1)", "x - 1"),
+        ("cos(asin(x))/sqrt(1 - x**2)", "1"),
+        ("sin(atan(x))", "x*cos(atan(x))"),
+        ("tan(x)*cos(x)", "sin(x)"),
+    ],
+)
+def test_what_holds_everywhere_is_identical(lhs: str, rhs: str) -> None:
+    """Powers of one base, roots of roots, rational factors of radicands, inverse functions."""
+    assert identical(read(lhs), read(rhs))
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs"),
+    [
+        ("sqrt(x**2)", "x"),
+        ("sqrt(x**2)", "-x"),
+        ("(x**3)**(1/3)", "x"),
+        ("sqrt(a)*sqrt(b)", "sqrt(a*b)"),
+        ("sqrt(-x)", "sqrt(x)"),
+        ("sqrt(-4*x)", "2*sqrt(x)"),
+        ("sqrt(1/x)", "1/sqrt(x)"),
+        ("(x**(3/2))**(1/3)", "sqrt(x)"),
+        ("asin(sin(x))", "x"),
+        ("log(exp(x))", "x"),
+        ("sqrt(2)*sqrt(3)", "sqrt(5)"),
+        ("sqrt(exp(2*x))", "exp(x) + 0*sqrt(x)"),
+    ],
+)
+def test_what_fails_somewhere_is_not(lhs: str, rhs: str) -> None:
+    """Identities that are wrong for some arguments are never used."""
+    assert not identical(read(lhs), read(rhs))
+
+
+@pytest.mark.parametrize("variable", ["x", "a"])
+def test_the_rules_write_nothing_for_what_is_constant(variable: str) -> None:
+    """A zero derivative is None, and one factor without the variable is kept as it is."""
+    assert slope(read("b*sin(n)"), variable, {}) is None
+    assert slope(read("sign(x)"), "x", {}) is None
+    assert str(slope(read("b*x"), "x", {})) == "mul(1, b)"

@@ -1,0 +1,238 @@
+"""Numeric differentiation of Trees in doubles: a screen that clears most derivatives.
+
+What it clears, it clears without SymPy: the slope is that of central differences wherever these
+settle, at many points of the sample, and nothing that the expression divides by is zero. What
+it does not clear may be right all the same, and is looked at in many digits
+(:func:`service.verification.differentiation.slope_counterexample`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.verification.convert import CONSTRUCTORS
+from service.verification.differentiation import SMALL_STEP, STEP, SUSPICION
+from service.verification.screening import RULES, Values, sample
+from tokenizer.heads import ELEMENTARY
+from tokenizer.tree import Tree
+
+#: Points at which the slope has to agree.
+ENOUGH: Final = 32
+
+#: Differences of two steps that are further apart (relative) say nothing about the slope.
+SETTLED: Final = 1e-2
+
+#: Radians between two evaluations beyond which a circular function is not followed.
+TURN: Final = 1.0
+
+#: Smaller values may have lost their digits, or be zero for being out of range.
+LOST: Final = 1e-250
+
+#: Multiples of the points of the sample that are tried in turn.
+SCALES: Final = (1.0, 2.0**-10)
+
+#: A sum that is larger than this part of its terms, at some point, is not zero everywhere.
+PLAINLY_NOT_ZERO: Final = 1e-6
+
+#: A function that is larger than this at some point is not zero.
+TINY: Final = 1e-3
+
+_FUNCTIONS: Final = {
+    head: RULES[CONSTRUCTORS[head]]
+    for head in ELEMENTARY
+    if head not in ("Abs", "sign") and CONSTRUCTORS[head] in RULES
+}
+_CIRCULAR: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
+_CONSTANTS: Final = {"pi": np.pi, "E": np.e}
+
+
+class Unknown(Exception):
+    """A part that has no rule here."""
+
+
+class Points:
+    """Values of Trees at some points, each part computed once; ``at``: shape (points,) each."""
+
+    def __init__(self, at: Mapping[str, Values]) -> None:
+        self._at = at
+        self._known: dict[Tree, Values | np.float64] = {}
+
+    def value(self, tree: Tree) -> Values | np.float64:
+        """Values, NaN or infinite where some part is not a real number. Raises ``Unknown``."""
+        found = self._known.get(tree)
+        if found is None:
+            found = self._known[tree] = self._compute(tree)
+        return found
+
+    def _compute(self, tree: Tree) -> Values | np.float64:
+        head, args = tree.head, tree.args
+        match head:
+            case "integer":
+                try:
+                    return np.float64(int(tree.value or 0))
+                except OverflowError:
+                    raise Unknown from None
+            case "symbol":
+                return self._at[str(tree.value)]
+            case "constant" if tree.value in _CONSTANTS:
+                return np.float64(_CONSTANTS[tree.value])
+            case "pow":
+                return _power(self.value(args[0]), self.value(args[1]))
+            case "add":
+                return self.value(args[0]) + self.value(args[1])
+            case "sub":
+                return self.value(args[0]) - self.value(args[1])
+            case "mul":
+                return self.value(args[0]) * self.value(args[1])
+            case "div":
+                return self.value(args[0]) / self.value(args[1])
+            case "neg":
+                return -self.value(args[0])
+            case "sqrt":
+                return np.sqrt(self.value(args[0]))
+        rule = _FUNCTIONS.get(head)
+        if rule is None:
+            raise Unknown
+        values: Values = rule(self.value(args[0]))
+        return values
+
+
+def _power(base: Values | np.float64, exponent: Values | np.float64) -> Values | np.float64:
+    if isinstance(exponent, np.ndarray) or not (1 < abs(exponent) <= 32 and exponent % 1 == 0):
+        return np.power(base, exponent)
+    # a few multiplications take a fraction of the time of a power
+    result: Values | np.float64 = np.float64(1.0)
+    square, left = base, abs(int(exponent))
+    while left:
+        if left % 2:
+            result = result * square
+        square, left = square * square, left // 2
+    return result if exponent > 0 else 1.0 / result
+
+
+def plainly_the_slope(expression: Tree, slope: Tree, variable: str) -> bool:
+    """Whether doubles leave no doubt that ``slope`` is that of ``expression``, and not zero.
+
+    Independent of every differentiation rule: central differences of order four at the points
+    of the sample. Points where two steps do not settle on a value are passed over. Where
+    the expression is real at few of them, or flat, points close to zero are looked at as well.
+    """
+    names = tuple(sorted({*expression.symbols(), *slope.symbols()}))
+    if variable not in names:
+        return False
+    points = sample(names).coordinates
+    turning = [node.args[0] for node in expression.preorder() if node.head in _CIRCULAR]
+    good, zero = 0, True
+    try:
+        with np.errstate(all="ignore"):
+            for scale in SCALES:
+                at = {name: scale * points[:, k] for k, name in enumerate(names)}
+                claimed = np.broadcast_to(Points(at).value(slope), (len(points),))
+                zero = zero and not np.any(np.abs(claimed) > TINY)
+                differences = _Differences(expression, variable, turning, scale)
+                agreeing = _agreeing(differences, claimed, at)
+                if agreeing is None or _may_divide_by_zero(expression, at):
+                    return False
+                good += agreeing
+                if good >= ENOUGH and not zero:
+                    return True
+    except (Unknown, RecursionError):
+        pass
+    return False
+
+
+def _agreeing(differences: _Differences, claimed: Values, at: Mapping[str, Values]) -> int | None:
+    """At how many points the differences are the slope; None where they are another."""
+    numeric, noise, turned = differences(at, STEP)
+    known = np.isfinite(numeric)
+    size = np.maximum(np.abs(claimed), np.abs(numeric)) + noise
+    good = known & ~turned & (np.abs(numeric - claimed) <= SUSPICION * size)
+    doubtful = np.flatnonzero(known & ~good)
+    if len(doubtful):
+        there = {name: column[doubtful] for name, column in at.items()}
+        finer, noise, turned = differences(there, SMALL_STEP)
+        claimed, coarse = claimed[doubtful], numeric[doubtful]
+        size = np.maximum(np.abs(finer), np.abs(coarse))
+        settled = (np.abs(finer - coarse) <= SETTLED * size) & (noise <= SETTLED * size) & ~turned
+        settled &= np.maximum(size, np.abs(claimed)) > LOST
+        right = np.abs(finer - claimed) <= SUSPICION * np.abs(claimed)
+        if np.any(settled & ~right):
+            return None
+        good[doubtful[right & ~turned]] = True
+    return int(np.count_nonzero(good))
+
+
+@dataclass(frozen=True, slots=True)
+class _Differences:
+    """Central differences of an expression; ``turning``: arguments of circular functions."""
+
+    expression: Tree
+    variable: str
+    turning: Sequence[Tree]
+    scale: float
+
+    def __call__(
+        self, at: Mapping[str, Values], step: float
+    ) -> tuple[Values, Values, NDArray[np.bool_]]:
+        """The differences, their rounding noise, and where a function turns in between.
+
+        Shape (points,) each. A sine that turns by more than :data:`TURN` between two
+        evaluations may look like any other.
+        """
+        x = at[self.variable]
+        h = step * np.maximum(np.abs(x), self.scale)
+        offsets = np.array([-2.0, -1.0, 1.0, 2.0])
+        shape = len(offsets), len(x)
+        coordinates = {name: np.tile(column, len(offsets)) for name, column in at.items()}
+        coordinates[self.variable] = (x + offsets[:, None] * h).ravel()
+        points = Points(coordinates)
+        flat = np.broadcast_to(points.value(self.expression), (shape[0] * shape[1],))
+        values = flat.reshape(shape)
+        turned = np.zeros(len(x), dtype=bool)
+        for argument in self.turning:
+            angle = points.value(argument)
+            if np.ndim(angle):
+                turned |= np.max(np.abs(np.diff(np.reshape(angle, shape), axis=0)), axis=0) > TURN
+        numeric = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * h)
+        return numeric, 1e-12 * np.max(np.abs(values), axis=0) / h, turned
+
+
+def _may_divide_by_zero(expression: Tree, at: Mapping[str, Values]) -> bool:
+    """False only where it is plain that no divisor, base or logarithm's argument is zero.
+
+    Only sums are zero without being so at sight.
+    """
+    points = Points(at)
+    for node in expression.preorder():
+        below = {"div": 1, "pow": 0, "log": 0}.get(node.head)
+        for factor in () if below is None else _factors(node.args[below]):
+            size = sum(np.abs(points.value(term)) for term in _terms(factor))
+            value = np.abs(points.value(factor))
+            if not np.any((value > PLAINLY_NOT_ZERO * size) & np.isfinite(size)):
+                return True
+    return False
+
+
+def _factors(tree: Tree) -> Iterator[Tree]:
+    """The sums that ``tree`` is a product of powers of."""
+    match tree.head:
+        case "add" | "sub":
+            yield tree
+        case "mul" | "div":
+            yield from _factors(tree.args[0])
+            yield from _factors(tree.args[1])
+        case "neg" | "pow" | "sqrt":
+            yield from _factors(tree.args[0])
+
+
+def _terms(tree: Tree) -> Iterator[Tree]:
+    if tree.head in ("add", "sub", "neg"):
+        for arg in tree.args:
+            yield from _terms(arg)
+    else:
+        yield tree

@@ -1,0 +1,75 @@
+"""Derivatives that doubles clear."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.verification.derivative import check_derivative
+from service.verification.slopes import plainly_the_slope
+from tokenizer.parse import parse
+from tokenizer.tree import Tree
+
+
+def read(text: str) -> Tree:
+    """Text with single-letter names."""
+    return parse(text, variables=("x", "a"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "slope"),
+    [
+        ("sin(x)", "cos(x)"),
+        ("sin(376*x)", "376*cos(376*x)"),
+        ("tan(x**6 + 219)", "6*x**5*(tan(x**6 + 219)**2 + 1)"),
+        ("a*x**3", "3*a*x**2"),
+        ("asin(345*x)", "345/sqrt(1 - 119025*x**2)"),
+        ("erf(sinh(131*x))", "262*exp(-sinh(131*x)**2)*cosh(131*x)/sqrt(pi)"),
+        ("x + tan(x**4)", "1 + 4*x**3*(tan(x**4)**2 + 1)"),
+        ("exp(365*x)", "365*exp(365*x)"),
+        ("log(x)", "1/x"),
+        ("sqrt(1 - x**2)", "-x/sqrt(1 - x**2)"),
+        ("exp(-x**2)/(x + 1)", "-exp(-x**2)*(2*x**2 + 2*x + 1)/(x + 1)**2"),
+    ],
+)
+def test_right_slopes_are_cleared(expression: str, slope: str) -> None:
+    """Also where many points say nothing, for the function turns too fast there."""
+    assert plainly_the_slope(read(expression), read(slope), "x")
+
+
+@pytest.mark.parametrize(
+    ("expression", "slope"),
+    [
+        ("sin(x)", "-cos(x)"),
+        ("sin(376*x)", "375*cos(376*x)"),
+        ("log(x)", "1/abs(x)"),  # no rule
+        ("log(x)", "1/x + 1/1000"),
+        ("x**2", "sqrt(4*x**2)"),  # right for half of the points
+        ("exp(x)", "exp(x) + exp(x - 9)"),
+        ("a*x", "a*x"),
+        ("a", "0"),
+        ("3", "0"),
+        ("x/(sin(x)**2 + cos(x)**2 - 1)", "1/(sin(x)**2 + cos(x)**2 - 1)"),
+        ("log(sin(x)**2 + cos(x)**2 - 1)", "1/x"),
+        ("asin(x + 345)", "1/sqrt(1 - (x + 345)**2)"),  # right, but no point of the sample shows it
+        ("sin(x)**2 + cos(x)**2", "2*sin(x)*cos(x) - 2*cos(x)*sin(x)"),  # right, and zero
+        ("gamma(x)", "gamma(x)*digamma(x)"),
+        ("I*x", "I"),
+    ],
+)
+def test_the_rest_is_not(expression: str, slope: str) -> None:
+    """Wrong ones, and those that need a closer look."""
+    assert not plainly_the_slope(read(expression), read(slope), "x")
+
+
+def test_a_deep_expression_is_no_crash() -> None:
+    """What is nested beyond the stack is left to others."""
+    tree = read("x")
+    for _ in range(5000):
+        tree = Tree("sin", (tree,))
+    assert not plainly_the_slope(tree, tree, "x")
+
+
+def test_rounding_hides_no_zero_divisor() -> None:
+    """(10^20 + x) - 10^20 - x is zero, though doubles say it is -x."""
+    expression = read("1/((10**20 + x) - 10**20 - x)")
+    assert check_derivative(expression, "x", [read("0"), read("1/x")], 5.0).answer is None
