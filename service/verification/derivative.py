@@ -18,6 +18,7 @@ from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
+from service.verification.lowest_terms import NotRational, in_lowest_terms, is_rational
 from service.verification.screening import complex_values, sample
 from service.verification.slopes import plainly_the_slope
 from service.verification.timing import OutOfTime, time_limit
@@ -169,21 +170,24 @@ class _Check:
     def answer(self, hypothesis: Tree) -> Tree:
         """A hypothesis that holds, arranged for reading. SymPy may raise anything."""
         plain = self.clears(hypothesis) or not _may_be_zero(self.as_expression(hypothesis))
-        if plain and not _is_rational(hypothesis):
-            with contextlib.suppress(Outside):
-                tree = arranged(hypothesis)
-                if self._rules.equal(hypothesis, tree):
-                    return tree
+        if plain:
+            forms = [tree for tree in _own_forms(hypothesis) if self._rules.equal(hypothesis, tree)]
+            if forms:
+                return min(forms, key=lambda tree: tree.size)
         return tidy(self.as_expression(hypothesis), deadline_s=_tidying_time(self.deadline))
 
 
-def _is_rational(tree: Tree) -> bool:
-    """Whether it is a quotient of polynomials, which SymPy brings to lowest terms."""
-    known = ("integer", "symbol", "add", "sub", "mul", "div", "neg", "pow")
-    return all(
-        node.head in known and (node.head != "pow" or not node.args[1].symbols())
-        for node in tree.preorder()
-    )
+def _own_forms(tree: Tree) -> Iterator[Tree]:
+    """Forms of ``tree`` that it takes no SymPy to find; none where SymPy would find better ones."""
+    rational = is_rational(tree)
+    symbols = tree.symbols()
+    if rational and len(symbols) > 1:
+        return  # common factors of polynomials in several variables are SymPy's to find
+    with contextlib.suppress(Outside, NotRational):
+        if rational and symbols:
+            yield arranged(in_lowest_terms(tree, symbols[0]))
+    with contextlib.suppress(Outside):
+        yield arranged(tree)
 
 
 def differentiate_symbolically(

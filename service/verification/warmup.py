@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+from itertools import product
 
 # a worker computes on one core, and the threads of a BLAS do not survive a fork
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -20,6 +21,8 @@ os.environ.setdefault("SYMPY_CACHE_SIZE", "300")
 
 import sympy
 
+from service.verification.chain import follows
+from service.verification.compositions import DIRECT, INVERSE, composed
 from service.verification.convert import from_sympy
 from service.verification.derivative import (
     check_derivative,
@@ -28,6 +31,8 @@ from service.verification.derivative import (
 from service.verification.differentiation import derivative
 from service.verification.field import field
 from service.verification.kernels import FIELDS
+from tokenizer.heads import ELEMENTARY
+from tokenizer.tree import call, symbol
 
 #: Degrees of roots that expressions usually hold together.
 ORDERS = (2, 4, 6)
@@ -39,6 +44,10 @@ def warm_up() -> None:
     for order in ORDERS:
         for index in range(FIELDS):
             field(order, index)
+    for outer, inner in product(DIRECT, INVERSE):
+        composed(call(outer, call(inner, symbol("x"))))
+    for head in ELEMENTARY:
+        follows(call(head, symbol("x")), "x", symbol("x"))
     for expr in (
         sympy.sin(x**2) / x,
         sympy.exp(2 * x) * sympy.sqrt(x + 1),
