@@ -50,7 +50,13 @@ class Settings(BaseSettings):
         description="Threads that one model step uses. The models are small: a second thread "
         "speeds up large batches only, and takes its core from the verifiers.",
     )
-    beam: int = Field(4, ge=1, le=16, description="Hypotheses kept by the beam search.")
+    beam: int = Field(
+        4,
+        ge=1,
+        le=16,
+        description="Hypotheses kept by the beam search, "
+        "which follows where the likeliest derivative does not hold.",
+    )
     batch_items: int = Field(
         32,
         ge=1,

@@ -16,9 +16,8 @@ the reservation that ``Abs`` and ``sign`` take real arguments.
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final
@@ -37,14 +36,18 @@ TWO: Final = integer(2)
 
 Rational = int | Fraction
 
+#: Primes of a positive rational number with their exponents.
+Primes = tuple[tuple[int, int], ...]
+
 _HALF: Final = Fraction(1, 2)
 
 #: Bases of roots are compared up to fractions of numbers that are not larger. That two residues
 #: have such a ratio by chance is below 2^49/2^126 for each pair, in each of two fields.
 SMALL: Final = 2**24
 
-#: Symbols have roots of orders that divide this.
-LEAF: Final = 12
+#: Symbols have roots of orders that divide this; roots of anything else of these orders are powers
+#: of one generator.
+LEAF: Final = 60
 
 #: Heads that are products of powers.
 _PRODUCTS: Final = frozenset({"mul", "div", "pow", "sqrt"})
@@ -85,8 +88,8 @@ class DifferentialField:
         self.prime = _prime(self.rng.getrandbits(126) | 1 << 126)
         self.generators: dict[tuple[str, int], int] = {}
         self.powers: dict[int, list[tuple[int, int]]] = {}
-        #: Values of base^exponent, 0 < exponent < 1.
-        self.roots: dict[tuple[int, Rational], int] = {}
+        #: Bases of roots, each with another that it is a rational multiple of.
+        self.radicands: dict[int, tuple[int, Primes]] = {}
         #: Value of a symbol -> its LEAF-th root.
         self.leaves: dict[int, int] = {}
         self.known: dict[Tree, int] = {}
@@ -106,7 +109,7 @@ class DifferentialField:
         if head in _PRODUCTS:
             factors: dict[int, Rational] = {}
             result = self._factors(tree, 1, factors)
-            for base, exponent in factors.items():
+            for base, exponent in self._related(factors).items():
                 result = result * self._power(base, exponent) % p
             return result % p
         args = [self.value(arg) for arg in tree.args]
@@ -170,42 +173,45 @@ class DifferentialField:
         into[base] = into.get(base, 0) + exponent
         return 1
 
+    def _related(self, factors: Mapping[int, Rational]) -> Mapping[int, Rational]:
+        """The factors with roots of rational multiples of a radicand written as roots of that."""
+        if all(exponent.denominator == 1 for exponent in factors.values()):
+            return factors
+        related: dict[int, Rational] = {}
+        for base, exponent in factors.items():
+            other = base
+            ratio: Primes = ()
+            if base and exponent.denominator != 1 and base not in self.leaves:
+                if base not in self.radicands:
+                    self.radicands[base] = self._relation(base)
+                other, ratio = self.radicands[base]
+            for radicand, power in ((other, 1), *ratio):
+                related[radicand] = related.get(radicand, 0) + power * exponent
+        return related
+
+    def _relation(self, base: int) -> tuple[int, Primes]:
+        """A radicand that was met before or ``base``, and the primes of the ratio to it."""
+        for other in (1, *self.leaves, *self.radicands):
+            ratio = small_ratio(base * self._inverse(other) % self.prime, self.prime)
+            if ratio is not None:
+                return other, factored(*ratio)
+        return base, ()
+
     def _power(self, base: int, exponent: Rational) -> int:
-        """A power with a rational exponent, positive rational factors of the base apart."""
-        whole = math.floor(exponent)
+        """A power with a rational exponent: a whole one, times one of a generator."""
         if base == 0:
+            if exponent > 0:
+                return 0
             raise Unsupported("a power of zero")
         if base in self.leaves and LEAF % exponent.denominator == 0:
             return pow(self.leaves[base], int(LEAF * exponent), self.prime)
-        result = pow(base, whole, self.prime)
-        if exponent == whole:
+        whole, part = divmod(exponent, 1)
+        result = pow(base, int(whole), self.prime)
+        if not part or base == 1:
             return result
-        part = exponent - whole
-        if (base, part) not in self.roots:
-            self.roots[base, part] = self._root(base, part)
-        return result * self.roots[base, part] % self.prime
-
-    def _root(self, base: int, exponent: Rational) -> int:
-        """A generator, unless the base is a rational multiple of one that has this root."""
-        known = [(1, 1)]
-        if LEAF % exponent.denominator == 0:
-            known += [
-                (leaf, pow(h, int(LEAF * exponent), self.prime)) for leaf, h in self.leaves.items()
-            ]
-        known += [(other, root) for (other, part), root in self.roots.items() if part == exponent]
-        for other, root in known:
-            ratio = small_ratio(base * self._inverse(other) % self.prime, self.prime)
-            if ratio is not None:
-                scale = [self._power_of_prime(q, power * exponent) for q, power in factored(*ratio)]
-                return root * math.prod(scale) % self.prime
-        return self.rng.randrange(1, self.prime)
-
-    def _power_of_prime(self, prime: int, exponent: Rational) -> int:
-        whole = math.floor(exponent)
-        result = pow(prime, whole, self.prime)
-        if exponent == whole:
-            return result
-        return result * self._generator(f"root {exponent - whole}", prime) % self.prime
+        order = LEAF if LEAF % part.denominator == 0 else part.denominator
+        root = self._generator(f"root {order}", base)
+        return result * pow(root, int(part * order), self.prime) % self.prime
 
     def _step(self, base: int, exponent: int) -> int:
         """base^exponent, an integer step away from a power that has been met, or a new one."""
@@ -315,6 +321,8 @@ def _rational(tree: Tree) -> Rational | None:
     match tree.head, values:
         case "neg", [int() | Fraction() as a]:
             return -a
+        case "add", [int() | Fraction() as a, int() | Fraction() as b]:
+            return a + b
         case "sub", [int() | Fraction() as a, int() | Fraction() as b]:
             return a - b
         case "div", [int() | Fraction() as a, int() | Fraction() as b] if b:
@@ -337,7 +345,7 @@ def small_ratio(value: int, prime: int) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=256)
-def factored(numerator: int, denominator: int) -> tuple[tuple[int, int], ...]:
+def factored(numerator: int, denominator: int) -> Primes:
     """The primes of a fraction with their exponents."""
     fraction = sympy.factorrat(sympy.Rational(numerator, denominator))
     return tuple((int(prime), int(power)) for prime, power in fraction.items())
