@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import random
 import re
-import uuid
 from contextvars import ContextVar
 from typing import Final
 
@@ -18,6 +18,7 @@ def current_request_id() -> str:
 
 def adopt_request_id(offered: str) -> str:
     """Make ``offered`` the current id if it is a plain word of up to 64, else a new one."""
-    request_id = offered if _ACCEPTED.match(offered) else uuid.uuid4().hex
+    made = f"{random.getrandbits(128):032x}"
+    request_id = offered if _ACCEPTED.match(offered) else made
     _current.set(request_id)
     return request_id

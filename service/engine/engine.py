@@ -73,23 +73,14 @@ class Engine:
         self._batch_tokens = batch_tokens
         self._variant = variant
         self._sessions: dict[str, ModelSession] = {}
+        self._models: dict[str, ModelInfo] = {}
         self._others: dict[str, Callable[[], Running[Any]]] = {}
         self._batcher = Batcher(self._open_batch, queue_items, on_step)
 
     @property
     def models(self) -> Mapping[str, ModelInfo]:
         """The models that are loaded, by name; empty before the start."""
-        return {
-            name: ModelInfo(
-                name,
-                session.manifest.version,
-                session.digest,
-                session.provider,
-                session.variant,
-                asdict(session.manifest.limits),
-            )
-            for name, session in self._sessions.items()
-        }
+        return self._models
 
     @property
     def waiting(self) -> int:
@@ -183,6 +174,17 @@ class Engine:
                 variant=self._variant,
             )
         self._sessions = sessions
+        self._models = {
+            name: ModelInfo(
+                name,
+                session.manifest.version,
+                session.digest,
+                session.provider,
+                session.variant,
+                asdict(session.manifest.limits),
+            )
+            for name, session in sessions.items()
+        }
         for name in sessions:
             self._warm_up(name)
 

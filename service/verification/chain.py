@@ -4,7 +4,7 @@ Each function application and each power with an exponent that is no integer bec
 generator of the field; the derivative of a generator is known from SymPy's rule for its
 head and the chain rule. Two elements are compared at random values of the generators
 modulo a random large prime (Schwartz, 1980; Zippel, 1979): equal values of different
-elements have a chance below size/2^120. Nothing is simplified and nothing multiplied
+elements have a chance below size/2^250. Nothing is simplified and nothing multiplied
 out, so the cost is that of one walk over both Trees.
 
 Circular functions of one argument u are written in tan(u/2), hyperbolic ones in exp(u).
@@ -17,7 +17,7 @@ the reservation that ``Abs`` and ``sign`` take real arguments.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final
@@ -42,7 +42,7 @@ Primes = tuple[tuple[int, int], ...]
 _HALF: Final = Fraction(1, 2)
 
 #: Bases of roots are compared up to fractions of numbers that are not larger. That two residues
-#: have such a ratio by chance is below 2^49/2^126 for each pair, in each of two fields.
+#: have such a ratio by chance is below 2^49/2^254 for each pair.
 SMALL: Final = 2**24
 
 #: Symbols have roots of orders that divide this; roots of anything else of these orders are powers
@@ -83,9 +83,9 @@ def _prime(above: int) -> int:
 class DifferentialField:
     """Random values of the generators that two Trees have in common."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)  # noqa: S311 - chances are counted, secrets not needed
-        self.prime = _prime(self.rng.getrandbits(126) | 1 << 126)
+    def __init__(self) -> None:
+        self.rng = random.Random(1)  # noqa: S311 - chances are counted, secrets not needed
+        self.prime = _prime(self.rng.getrandbits(254) | 1 << 254)
         self.generators: dict[tuple[str, int], int] = {}
         self.powers: dict[int, list[tuple[int, int]]] = {}
         #: Bases of roots, each with another that it is a rational multiple of.
@@ -355,7 +355,7 @@ class Derivation:
     """The derivative of ``expression`` by the rules alone, to hold hypotheses against."""
 
     def __init__(self, expression: Tree, variable: str) -> None:
-        self._fields = [DifferentialField(seed) for seed in (1, 2)]
+        self._field = DifferentialField()
         #: Whether there are rules for all of the expression.
         self.known = True
         #: The derivative as the rules write it.
@@ -374,7 +374,7 @@ class Derivation:
 
     def equal(self, lhs: Tree, rhs: Tree) -> bool:
         """Whether both are the same element; False when that is unknown."""
-        return _same(self._fields, lhs, rhs)
+        return _same(self._field, lhs, rhs)
 
 
 def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
@@ -384,11 +384,11 @@ def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
 
 def identical(lhs: Tree, rhs: Tree) -> bool:
     """Whether both are the same element of a field; False when that is unknown."""
-    return _same([DifferentialField(seed) for seed in (1, 2)], lhs, rhs)
+    return _same(DifferentialField(), lhs, rhs)
 
 
-def _same(fields: Sequence[DifferentialField], lhs: Tree, rhs: Tree) -> bool:
+def _same(field: DifferentialField, lhs: Tree, rhs: Tree) -> bool:
     try:
-        return all(field.value(lhs) == field.value(rhs) for field in fields)
+        return field.value(lhs) == field.value(rhs)
     except (Unsupported, RecursionError):
         return False

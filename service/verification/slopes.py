@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from service.verification.convert import CONSTRUCTORS
 from service.verification.differentiation import SMALL_STEP, STEP, SUSPICION
-from service.verification.screening import RULES, Values, sample
+from service.verification.screening import RULES, sample
 from tokenizer.heads import ELEMENTARY
 from tokenizer.tree import Tree
 
@@ -30,11 +30,16 @@ SETTLED: Final = 1e-2
 #: Radians between two evaluations beyond which a circular function is not followed.
 TURN: Final = 1.0
 
+#: Imaginary parts that are no larger (relative) are rounding. In larger numbers they drown.
+NOISE: Final = 1e-12
+DROWNING: Final = 1e6
+
 #: Smaller values may have lost their digits, or be zero for being out of range.
 LOST: Final = 1e-250
 
-#: Multiples of the points of the sample that are tried in turn.
-SCALES: Final = (1.0, 2.0**-10)
+#: Multiples of the points of the sample that are tried in turn: some functions are real close to
+#: zero only, some nowhere. Off the real axis principal values have the same derivatives.
+SCALES: Final = (1.0, 2.0**-10, 1.0 + 0.5j)
 
 #: A sum that is larger than this part of its terms, at some point, is not zero everywhere.
 PLAINLY_NOT_ZERO: Final = 1e-6
@@ -50,20 +55,25 @@ _FUNCTIONS: Final = {
 _CIRCULAR: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _CONSTANTS: Final = {"pi": np.pi, "E": np.e}
 
+Values = NDArray[np.inexact[Any]]
+
 
 class Unknown(Exception):
     """A part that has no rule here."""
 
 
 class Points:
-    """Values of Trees at some points, each part computed once; ``at``: shape (points,) each."""
+    """Values of Trees at some points, each part computed once; ``at``: shape (points,) each.
+
+    Real coordinates give real values, complex ones principal values.
+    """
 
     def __init__(self, at: Mapping[str, Values]) -> None:
         self._at = at
         self._known: dict[Tree, Values | np.float64] = {}
 
     def value(self, tree: Tree) -> Values | np.float64:
-        """Values, NaN or infinite where some part is not a real number. Raises ``Unknown``."""
+        """Values, NaN or infinite where some part is no number. Raises ``Unknown``."""
         found = self._known.get(tree)
         if found is None:
             found = self._known[tree] = self._compute(tree)
@@ -120,7 +130,8 @@ def plainly_the_slope(expression: Tree, slope: Tree, variable: str) -> bool:
 
     Independent of every differentiation rule: central differences of order four at the points
     of the sample. Points where two steps do not settle on a value are passed over. Where
-    the expression is real at few of them, or flat, points close to zero are looked at as well.
+    the expression is real at few of them, or flat, points close to zero are looked at as well;
+    where it is real nowhere, points off the real axis.
     """
     names = tuple(sorted({*expression.symbols(), *slope.symbols()}))
     if variable not in names:
@@ -131,6 +142,8 @@ def plainly_the_slope(expression: Tree, slope: Tree, variable: str) -> bool:
     try:
         with np.errstate(all="ignore"):
             for scale in SCALES:
+                if isinstance(scale, complex) and _is_real_somewhere(expression, names, points):
+                    return False
                 at = {name: scale * points[:, k] for k, name in enumerate(names)}
                 claimed = np.broadcast_to(Points(at).value(slope), (len(points),))
                 zero = zero and not np.any(np.abs(claimed) > TINY)
@@ -174,7 +187,7 @@ class _Differences:
     expression: Tree
     variable: str
     turning: Sequence[Tree]
-    scale: float
+    scale: complex
 
     def __call__(
         self, at: Mapping[str, Values], step: float
@@ -185,7 +198,7 @@ class _Differences:
         evaluations may look like any other.
         """
         x = at[self.variable]
-        h = step * np.maximum(np.abs(x), self.scale)
+        h = step * np.maximum(np.abs(x), abs(self.scale))
         offsets = np.array([-2.0, -1.0, 1.0, 2.0])
         shape = len(offsets), len(x)
         coordinates = {name: np.tile(column, len(offsets)) for name, column in at.items()}
@@ -200,6 +213,14 @@ class _Differences:
                 turned |= np.max(np.abs(np.diff(np.reshape(angle, shape), axis=0)), axis=0) > TURN
         numeric = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * h)
         return numeric, 1e-12 * np.max(np.abs(values), axis=0) / h, turned
+
+
+def _is_real_somewhere(expression: Tree, names: Sequence[str], points: Values) -> bool:
+    """Whether it has a real value at some point, as a whole if not in all of its parts."""
+    at = {name: points[:, k].astype(np.complex128) for k, name in enumerate(names)}
+    values = np.broadcast_to(Points(at).value(expression), (len(points),))
+    size = np.abs(values)
+    return bool(np.any((size < DROWNING) & (np.abs(values.imag) <= NOISE * size)))
 
 
 def _may_divide_by_zero(expression: Tree, at: Mapping[str, Values]) -> bool:
