@@ -114,13 +114,12 @@ class _Reader:
 
     def _terms(self, tree: Tree) -> list[Product]:
         terms: list[Product] = []
-        sign = 1
         while tree.head in ("add", "sub"):  # a long sum leans to the left
             left, right = tree.args
             term = self.read(right)
             terms.append(term.times(-1) if tree.head == "sub" else term)
             tree = left
-        terms.append(self.read(tree).times(sign))
+        terms.append(self.read(tree))
         terms.reverse()
         return terms
 

@@ -12,7 +12,7 @@ from tokenizer.tree import Tree, call, integer, rational, symbol
 
 #: Higher powers are not multiplied out; nor are quotients of polynomials of a higher degree.
 MAX_EXPONENT: Final = 12
-MAX_DEGREE: Final = 48
+MAX_DEGREE: Final = 24
 
 _ARITHMETIC: Final = frozenset({"add", "sub", "mul", "div", "neg", "pow"})
 
