@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,10 +15,17 @@ import mpmath
 import pytest
 import sympy
 
+import models
+from service.engine import Engine
 from service.settings import Settings
+from service.verification.derivative import check_derivative
 from tests.cases import Case, parameters
 from tests.redis_server import RedisServer
 from tests.service.http_server import Serving, serving
+from tokenizer.codec import decode, encode
+from tokenizer.normalise import VARIABLE, normalise
+from tokenizer.parse import parse
+from tokenizer.tree import Tree
 
 #: Points where slopes are compared; nothing special about them.
 POINTS = ("0.37", "-0.83", "1.61", "2.29", "-3.17")
@@ -278,3 +287,23 @@ def test_an_assumption_is_told_in_the_names_of_the_question(client: httpx.Client
     """The standard names of the normalised question stay inside."""
     found = ask(client, "abs(sqrt(b*t))", variable="t", engine="sympy")
     assert found["verification"]["assumptions"] == ["sqrt(b*t) is real"]
+
+
+def test_the_beam_follows_where_the_likeliest_derivative_does_not_hold(
+    client: httpx.Client,
+) -> None:
+    """The model's first choice is wrong here, one of its beam is right."""
+    question = "exp(3 - (exp(a) - b) + (-5)) - exp(x)/x"
+    tree = normalise(parse(question), "x").tree
+    source = encode(tree)
+
+    async def likeliest() -> Tree:
+        async with Engine(Path(models.__file__).parent / "artifacts", device="cpu") as engine:
+            generation = await engine.generate("differentiate", source, beam=1)
+        return decode(generation.hypotheses[0].tokens, source)
+
+    first = asyncio.run(likeliest())
+    assert check_derivative(tree, VARIABLE, [first], 10).answer is None
+    found = ask(client, question, variable="x", engine="model")
+    assert found["source"] == "model"
+    assert slopes_agree(found)
