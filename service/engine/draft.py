@@ -110,12 +110,12 @@ class Trail:
         if tokens[:known] != self.tokens:
             known = self._last = self._history = 0
         for token in tokens[known:]:
-            self.add(token)
+            self.add(token, self.symbol(token))
         self.tokens = tokens
 
-    def add(self, token: int) -> None:
-        """Go on by one token; ``tokens`` stays."""
-        self._history = self._history << 8 & _FOUR | self.symbol(token)
+    def add(self, token: int, symbol: int) -> None:
+        """Go on by one token, which ``symbol`` stands for; ``tokens`` stays."""
+        self._history = self._history << 8 & _FOUR | symbol
         if token >= v.SIZE:
             self._last = token - v.SIZE
 
@@ -210,7 +210,7 @@ class Drafter:
             if token is None or probability < floor:
                 break
             partial = search.guess(token)
-            trail.add(token)
+            trail.add(token, guess[0])
         trail.state = start
 
     def learn(self) -> None:
@@ -223,7 +223,8 @@ class Drafter:
         if taken[:known] != trail.tokens:
             return  # an older hypothesis was the better one
         for context, token in zip(self._contexts, taken[known:], strict=False):
-            self._table.learn(context, trail.symbol(token))
-            trail.add(token)
+            symbol = trail.symbol(token)
+            self._table.learn(context, symbol)
+            trail.add(token, symbol)
             known += 1
         trail.tokens = taken[:known]

@@ -109,8 +109,11 @@ class Search:
         the width. Ends where the search would not have gone on as the draft does.
         """
         count = len(self.beam)
+        guesses, self.draft = self.draft, []
         if count == 1:
-            self._follow(log_probs[0], tokens[0], self.draft[0] if self.draft else None)
+            # lists are faster than arrays as small as these
+            rows = 1 + len(guesses)
+            self._follow_all(log_probs[:rows].tolist(), tokens[:rows].tolist(), guesses)
         else:
             scores = log_probs[:count] + np.array([[p.score] for p in self.beam])
             # what falls below the spread is never taken
@@ -119,13 +122,6 @@ class Search:
             order = np.argsort(-found, kind="stable")[: 2 * self.width]
             origins, ranks = origins[order], ranks[order]
             self.extend(found[order].tolist(), origins.tolist(), tokens[origins, ranks].tolist())
-        guesses, self.draft = self.draft, []
-        for row, guess in enumerate(guesses, start=1):
-            if self.done or len(self.beam) > 1 or self.beam[0].tokens[-1] != guess.tokens[-1]:
-                break
-            following = guesses[row] if row < len(guesses) else None
-            self._follow(log_probs[row], tokens[row], following)
-            self.drafted += 1
 
     def guess(self, token: int) -> Partial | None:
         """Put ``token`` at the end of the draft; None, and no change, where nothing can follow."""
@@ -139,22 +135,34 @@ class Search:
         self.draft.append(guessed)
         return guessed
 
-    def _follow(self, log_probs: Floats, tokens: Ints, guess: Partial | None) -> None:
+    def _follow_all(
+        self, log_probs: list[list[float]], tokens: list[list[int]], guesses: list[Partial]
+    ) -> None:
+        """Go on from the only hypothesis, and on from ``guesses`` while they are what comes."""
+        self._follow(log_probs[0], tokens[0], guesses[0] if guesses else None)
+        for row, guess in enumerate(guesses, start=1):
+            if self.done or len(self.beam) > 1 or self.beam[0].tokens[-1] != guess.tokens[-1]:
+                break
+            following = guesses[row] if row < len(guesses) else None
+            self._follow(log_probs[row], tokens[row], following)
+            self.drafted += 1
+
+    def _follow(self, log_probs: list[float], tokens: list[int], guess: Partial | None) -> None:
         """Go on from the only hypothesis; (K,) each. ``guess`` is what may come of it."""
-        only = self.beam[0]
-        scores = [only.score + log_prob for log_prob in log_probs.tolist()]
+        score = self.beam[0].score
+        best = score + log_probs[0]
         if (
             guess is not None
             and guess.tokens[-1] == tokens[0]
             and not self.finished
-            and scores[1] < scores[0] - self.spread
+            and score + log_probs[1] < best - self.spread
         ):
             # what comes of nine steps in ten, for a third of the time
-            self.beam = [guess.scored(scores[0])]
+            self.beam = [guess.scored(best)]
             self.steps += 1
             self.used += 1
         else:
-            self.extend(scores, [0] * len(scores), tokens.tolist())
+            self.extend([score + log_prob for log_prob in log_probs], [0] * len(tokens), tokens)
 
     def extend(
         self, scores: Sequence[float], origins: Sequence[int], tokens: Sequence[int]
