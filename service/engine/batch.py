@@ -23,7 +23,7 @@ from service.engine.spans import BLOCK
 _DRAFT_FLOOR = 0.5
 _STEP_ROWS = 8
 #: Most rows that all drafts of a step may have, but for one an item.
-_DRAFT_ROWS = 64
+_DRAFT_ROWS = 128
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,8 @@ class Trail:
 
     def follow(self, tokens: tuple[int, ...]) -> None:
         """Be where ``tokens`` end."""
+        if tokens is self.tokens:
+            return
         known = len(self.tokens)
         if tokens[:known] != self.tokens:
             known = self._last = self._history = 0
@@ -185,6 +187,8 @@ class Drafter:
         self._trail = Trail(search.source)
         #: Of the tokens that follow what the trail has followed.
         self._contexts: list[Context] = []
+        #: Tokens of the draft and their symbols.
+        self._guesses: list[tuple[int, int]] = []
 
     def propose(self, floor: float, most: int) -> None:
         """Set the draft of the search: ``most`` tokens, while it holds with probability ``floor``.
@@ -192,7 +196,7 @@ class Drafter:
         Only a beam of one hypothesis gets one: others seldom go on as they are.
         """
         search, trail = self._search, self._trail
-        self._contexts = []
+        self._contexts, self._guesses = [], []
         if len(search.beam) != 1:
             return
         partial: Partial | None = search.beam[0]
@@ -211,6 +215,7 @@ class Drafter:
                 break
             partial = search.guess(token)
             trail.add(token, guess[0])
+            self._guesses.append((token, guess[0]))
         trail.state = start
 
     def learn(self) -> None:
@@ -222,9 +227,13 @@ class Drafter:
         known = len(trail.tokens)
         if taken[:known] != trail.tokens:
             return  # an older hypothesis was the better one
-        for context, token in zip(self._contexts, taken[known:], strict=False):
-            symbol = trail.symbol(token)
-            self._table.learn(context, symbol)
-            trail.add(token, symbol)
+        # of the last context nothing was guessed, or nothing that could follow
+        guesses = [*self._guesses, (-1, -1)]
+        for context, token, (guessed, symbol) in zip(
+            self._contexts, taken[known:], guesses, strict=False
+        ):
+            written = symbol if token == guessed else trail.symbol(token)
+            self._table.learn(context, written)
+            trail.add(token, written)
             known += 1
-        trail.tokens = taken[:known]
+        trail.tokens = taken if known == len(taken) else taken[:known]

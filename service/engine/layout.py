@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from models.paths import DIGITS, FIRST_DIGIT
 from models.paths import rows as path_rows
-from service.engine.rows import Rows
+from service.engine.rows import Rows, Standing
 from service.engine.search import Partial, Search
 from service.engine.session import Array, ModelSession, Told
 
@@ -68,8 +67,8 @@ class _Layout:
             _Grid(item_rows, many, sizes, self.items, self.columns)
             for item_rows, many in (
                 (range(batch), batch),
-                ([span.shelf for span in rows.written], rows.caches.count),
-                ([span.shelf for span in rows.asked], rows.questions.count),
+                (rows.standing.written, rows.caches.count),
+                (rows.standing.asked, rows.questions.count),
             )
         )
         self.cells, self.self_cells, self.cross_cells = by_item.flat, written.flat, asked.flat
@@ -86,8 +85,8 @@ class _Layout:
         self.visible = visible.reshape(-1, rows.caches.length)
         questions = asked.flags(rows.questions.length)
         self.asked = questions.reshape(-1, rows.questions.length)
-        #: Begin and end of each question on its shelf.
-        self.questions: list[tuple[int, int]] = []
+        #: Where items stood when this was told last.
+        self.standing: Standing | None = None
         self.told = Told(
             {
                 "words": self.words,
@@ -105,8 +104,15 @@ class _Layout:
             }
         )
 
-    def describe(self, partials: Sequence[Partial], used: Sequence[int], rows: Rows) -> None:
+    def describe(
+        self, partials: Sequence[Partial], used: Sequence[int], standing: Standing
+    ) -> None:
         """Tell of ``partials``, those of an item in its places from ``used`` on."""
+        if standing is not self.standing:
+            self.standing = standing
+            self.firsts = standing.firsts[self.items]
+            self.shifts = self.firsts.tolist()
+            self.asked[self.cross_cells] = standing.questions[self.items]
         described = np.array([_DESCRIBED(partial) for partial in partials], np.int64).T
         self.words[:2] = described[:2]
         digits = b"".join([_digits(partial.path) for partial in partials])
@@ -114,28 +120,19 @@ class _Layout:
         self.pointed[:, 1] = described[2]
         self.refers[:, 0] = described[2] >= 0
         self.rules[self.cells] = described[3]
-        firsts = np.array([span.first for span in rows.written])[self.items]
         places = np.array(used)[self.items] + self.columns
-        self.places[:, :, 2] = (firsts + places)[:, None]
+        self.places[:, :, 2] = (self.firsts + places)[:, None]
         size = self.visible.shape[-1] // 8
         bits = b"".join(
             [
-                ((partial.past | 1 << place) << first).to_bytes(size, "little")
-                for partial, place, first in zip(
-                    partials, places.tolist(), firsts.tolist(), strict=True
+                ((partial.past | 1 << place) << shift).to_bytes(size, "little")
+                for partial, place, shift in zip(
+                    partials, places.tolist(), self.shifts, strict=True
                 )
             ]
         )
         flags = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
         self.visible[self.self_cells] = flags.reshape(len(partials), -1)
-
-    def ask(self, questions: list[tuple[int, int]]) -> None:
-        """Tell where on its shelf the question of each item is."""
-        if questions != self.questions:
-            self.questions = questions
-            firsts, ends = np.array(questions).T[:, self.items, None]
-            tokens = np.arange(self.asked.shape[-1])
-            self.asked[self.cross_cells] = (tokens >= firsts) & (tokens < ends)
 
 
 class Layouts:
@@ -143,33 +140,23 @@ class Layouts:
 
     def __init__(self, session: ModelSession) -> None:
         self._session = session
-        self._kept: dict[tuple[object, ...], _Layout] = {}
+        self._kept: dict[tuple[int, ...], _Layout] = {}
 
     def describe(self, searches: Sequence[Search], rows: Rows) -> Told:
         """What to tell of all hypotheses and drafts; their places are in ``rows``, and bound."""
-        partials = [[*search.beam, *search.draft] for search in searches]
-        sizes = tuple(map(len, partials))
+        sizes = [len(search.beam) + len(search.draft) for search in searches]
         used = [search.used for search in searches]
         rows.widen([taken + size for taken, size in zip(used, sizes, strict=True)])
         rows.bind()
-        key = (
-            *sizes,
-            *(span.shelf for span in chain(rows.written, rows.asked)),
-            *(shelves.count for shelves in (rows.caches, rows.questions)),
-            *(shelves.length for shelves in (rows.caches, rows.questions)),
-        )
+        standing = rows.standing
+        key = (*sizes, *standing.key)
         layout = self._kept.get(key)
         if layout is None:
             if len(self._kept) == _MOST_LAYOUTS:
                 self._kept.clear()
             layout = self._kept[key] = _Layout(sizes, rows, self._session)
-        layout.describe([*chain(*partials)], used, rows)
-        layout.ask(
-            [
-                (span.first, span.first + len(search.source.ids))
-                for span, search in zip(rows.asked, searches, strict=True)
-            ]
-        )
+        partials = [one for search in searches for one in (*search.beam, *search.draft)]
+        layout.describe(partials, used, standing)
         return layout.told
 
 

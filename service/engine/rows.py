@@ -13,7 +13,7 @@ import numpy as np
 from service.engine import grammar
 from service.engine.session import GRAMMAR, MASK, NAMES, Array, Encoding, Kept, ModelSession
 from service.engine.shelves import Shelves
-from service.engine.spans import Span, whole
+from service.engine.spans import BLOCK, Span, whole
 from tokenizer.codec import Encoded
 from tokenizer.vocabulary import SIZE
 
@@ -21,13 +21,16 @@ from tokenizer.vocabulary import SIZE
 _VARYING = ("source", "choices")
 #: What stands where a question has ended; 0 where nothing is said.
 _PADDING = {MASK: -1e4, NAMES: -np.inf}
+#: Places that shelves have at least. Caches grow, and seldom have to get longer shelves.
+_LEAST_QUESTIONS, _LEAST_CACHES = BLOCK, 2 * BLOCK
 
 
 class Rows:
     """What the decoder keeps of each of ``count`` items.
 
     That is a row of its own of what the pointer head takes, a span of a shelf of ``questions``,
-    for the cross-attentions, and one of ``caches``: :attr:`asked` and :attr:`written`.
+    for the cross-attentions, and one of ``caches``: :attr:`asked`, of which a question takes up
+    as much as :attr:`lengths` says, and :attr:`written`.
     """
 
     def __init__(self, session: ModelSession) -> None:
@@ -39,10 +42,12 @@ class Rows:
         }
         self._kept = Kept(self.binding, {name: self._padding(name, 0, 0) for name in session.rows})
         self._grammar = Kept(self.binding, {})
-        self.questions = Shelves(session, self.binding, session.questions)
-        self.caches = Shelves(session, self.binding, session.caches)
+        self.questions = Shelves(session, self.binding, session.questions, _LEAST_QUESTIONS)
+        self.caches = Shelves(session, self.binding, session.caches, _LEAST_CACHES)
         self.asked: list[Span] = []
         self.written: list[Span] = []
+        self.lengths: list[int] = []
+        self._standing: Standing | None = None
         self._capacity = 0
         self._source = 0
 
@@ -88,6 +93,7 @@ class Rows:
         asked = self.questions.add(len(source.ids))
         self.questions.write(asked, [array[tokens] for array in encoding.questions])
         self.asked.append(asked)
+        self.lengths.append(len(source.ids))
         self.written.append(self.caches.add(places))
 
     def remove(self, row: int) -> None:
@@ -97,10 +103,20 @@ class Rows:
         for spans in (self.asked, self.written):
             spans[row] = spans[-1]
             spans.pop()
+        self.lengths[row] = self.lengths[-1]
+        self.lengths.pop()
         if row != self.count:
             self._kept.open()
             for array in self._kept.arrays.values():
                 array[row] = array[self.count]
+
+    @property
+    def standing(self) -> Standing:
+        """Where all items stand."""
+        version = self.questions.version, self.caches.version
+        if self._standing is None or self._standing.version != version:
+            self._standing = Standing(version, self)
+        return self._standing
 
     def widen(self, needed: Sequence[int]) -> None:
         """Have as many places of the caches for each item as are ``needed``."""
@@ -125,3 +141,25 @@ class Rows:
             size if isinstance(size, int) else lengths[size] for size in self._session.shapes[name]
         ]
         return np.full(shape, _PADDING.get(name, 0), self._session.types[name])
+
+
+class Standing:
+    """Where the items of ``rows`` stand, for as long as nothing moves."""
+
+    def __init__(self, version: tuple[int, int], rows: Rows) -> None:
+        self.version = version
+        #: Shelves of each item, of caches and of questions, which make a layout with what follows.
+        self.written = [span.shelf for span in rows.written]
+        self.asked = [span.shelf for span in rows.asked]
+        self.key = (
+            *self.written,
+            *self.asked,
+            *(rows.caches.count, rows.caches.length),
+            *(rows.questions.count, rows.questions.length),
+        )
+        #: First places of the caches, (B,).
+        self.firsts = np.array([span.first for span in rows.written])
+        #: Which places of its shelf are those of an item's question: bool (B, Q).
+        begins = np.array([span.first for span in rows.asked])[:, None]
+        places = np.arange(rows.questions.length) - begins
+        self.questions = (places >= 0) & (places < np.array(rows.lengths)[:, None])

@@ -11,12 +11,20 @@ from service.engine.spans import Plan, Span, whole
 
 
 class Shelves:
-    """The tensors ``names`` of a session, shelves of the decoder that ``binding`` runs."""
+    """The tensors ``names`` of a session, shelves of the decoder that ``binding`` runs.
 
-    def __init__(self, session: ModelSession, binding: Binding, names: Sequence[str]) -> None:
+    A shelf has ``least`` places and more when there is something longer. ``version`` is another
+    one when anything stands elsewhere.
+    """
+
+    def __init__(
+        self, session: ModelSession, binding: Binding, names: Sequence[str], least: int
+    ) -> None:
         self._shape = session.shapes[names[0]]
         self._type = session.types[names[0]]
-        self._plan = Plan()
+        self._least = least
+        self._plan = Plan(least)
+        self.version = 0
         self._kept = Kept(binding, {name: self._empty(0, self.length) for name in names})
 
     @property
@@ -37,6 +45,7 @@ class Shelves:
     def add(self, size: int) -> Span:
         """``size`` places, or a few more."""
         size = whole(size)
+        self.version += 1
         self._lengthen(size)
         span = self._plan.put(size)
         self._reserve()
@@ -44,6 +53,7 @@ class Shelves:
 
     def remove(self, span: Span) -> None:
         """Clear the places of ``span``."""
+        self.version += 1
         if self._plan.remove(span):
             self._kept.open()
             for array in self.arrays.values():
@@ -52,6 +62,7 @@ class Shelves:
     def widen(self, span: Span, size: int) -> None:
         """Have ``size`` places in ``span``, which may move; what stands there goes with it."""
         size = whole(size)
+        self.version += 1
         if size > self.length:
             self._lengthen(size)
         if self._plan.grow(span, size):
@@ -79,7 +90,7 @@ class Shelves:
         """Have shelves long enough for ``size`` places, and not more than twice too long."""
         if size == self.length:
             return
-        plan = Plan(max([size, *(span.size for span in self._plan)]))
+        plan = Plan(max([self._least, size, *(span.size for span in self._plan)]))
         if plan.length <= self.length <= 2 * plan.length:
             return
         self._kept.open()

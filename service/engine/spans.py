@@ -20,8 +20,6 @@ BLOCK = 16
 #: Long sums are added up in parts of this many places; nobody stands across their border, but
 #: for those who are longer and begin where the shelf does.
 _SUMMED = 512
-#: A shelf is at least this long: an item that joins seldom makes it longer.
-_LEAST = 32
 
 
 def whole(size: int) -> int:
@@ -39,10 +37,10 @@ class Span:
 
 
 class Plan:
-    """What stands on each shelf, from left to right; shelves are for spans of ``longest``."""
+    """What stands on each shelf, of ``length`` places, from left to right."""
 
-    def __init__(self, longest: int = 0) -> None:
-        self.length = max(_LEAST, longest)
+    def __init__(self, length: int) -> None:
+        self.length = length
         self.shelves: list[list[Span]] = []
 
     def __iter__(self) -> Iterator[Span]:
@@ -57,11 +55,12 @@ class Plan:
     def place(self, span: Span) -> None:
         """Find room for ``span``, which is nowhere."""
         size = span.size
-        best, least = -1, self.length
+        best, least = -1, (self.length, self.length)
         for shelf, spans in enumerate(self.shelves):
-            # the emptiest shelf, so that as many share each
-            taken = sum([other.size for other in spans])
-            if taken < least and taken + size <= self.length:
+            # one with few spans, since a grid is as wide as what stands on one shelf; then a full one
+            free = self.length - sum([other.size for other in spans])
+            taken = len(spans), free
+            if taken < least and size <= free:
                 gap = self._gap(spans, size)
                 if gap is not None:
                     best, least, (index, first) = shelf, taken, gap
