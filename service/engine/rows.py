@@ -21,8 +21,8 @@ from tokenizer.vocabulary import SIZE
 _VARYING = ("source", "choices")
 #: What stands where a question has ended; 0 where nothing is said.
 _PADDING = {MASK: -1e4, NAMES: -np.inf}
-#: Places that shelves have at least. Caches grow, and seldom have to get longer shelves.
-_LEAST_QUESTIONS, _LEAST_CACHES = BLOCK, 2 * BLOCK
+#: What lengths of shelves are multiples of; caches grow, and do not often get longer ones.
+_QUESTION_BLOCK, _CACHE_BLOCK = BLOCK, 2 * BLOCK
 
 
 class Rows:
@@ -42,8 +42,8 @@ class Rows:
         }
         self._kept = Kept(self.binding, {name: self._padding(name, 0, 0) for name in session.rows})
         self._grammar = Kept(self.binding, {})
-        self.questions = Shelves(session, self.binding, session.questions, _LEAST_QUESTIONS)
-        self.caches = Shelves(session, self.binding, session.caches, _LEAST_CACHES)
+        self.questions = Shelves(session, self.binding, session.questions, _QUESTION_BLOCK)
+        self.caches = Shelves(session, self.binding, session.caches, _CACHE_BLOCK)
         self.asked: list[Span] = []
         self.written: list[Span] = []
         self.lengths: list[int] = []
@@ -90,11 +90,10 @@ class Rows:
             if name in _PADDING:
                 new[:] = _PADDING[name]
             new[self._part(name, given[name].shape[self._axis[name]])] = given[name]
-        asked = self.questions.add(len(source.ids))
-        self.questions.write(asked, [array[tokens] for array in encoding.questions])
-        self.asked.append(asked)
+        self.asked.append(self.questions.add(encoding.questions[tokens], len(source.ids)))
         self.lengths.append(len(source.ids))
-        self.written.append(self.caches.add(places))
+        nothing = encoding.questions[:0]
+        self.written.append(self.caches.add(nothing, places))
 
     def remove(self, row: int) -> None:
         """Take out an item; the last one moves into its row."""

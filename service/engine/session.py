@@ -163,10 +163,9 @@ class ModelSession:
             "seen": seen,
         }
         *rows, cross = self._encoder.run([*self._pointers, _CROSS], given)
-        parts = cross.reshape(len(cross), len(self.questions), self.heads, -1)
         return Encoding(
             dict(zip(self._pointers, rows, strict=True)),
-            [parts[:, part] for part in range(len(self.questions))],
+            cross.reshape(len(cross), len(self.questions), self.heads, -1),
         )
 
     def bind(self) -> Binding:
@@ -176,10 +175,13 @@ class ModelSession:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """What the encoder gives of T tokens: ``rows`` (T, C) by name, ``questions`` (T, H, D)."""
+    """What the encoder gives of T tokens: ``rows`` (T, C) by name, ``questions`` (T, 2 L, H, D).
+
+    The latter are keys and values of each of the decoder's L layers.
+    """
 
     rows: Mapping[str, Array]
-    questions: Sequence[Array]
+    questions: Array
 
 
 class Told:

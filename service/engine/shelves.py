@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,24 +13,22 @@ from service.engine.spans import Plan, Span, whole
 class Shelves:
     """The tensors ``names`` of a session, shelves of the decoder that ``binding`` runs.
 
-    A shelf has ``least`` places and more when there is something longer. ``version`` is another
-    one when anything stands elsewhere.
+    They are parts of one array, :attr:`tensors`: (names, shelves, H, places, D). A shelf has
+    ``block`` places, or a multiple of that where there is something longer. ``version`` is
+    another one when anything stands elsewhere.
     """
 
     def __init__(
-        self, session: ModelSession, binding: Binding, names: Sequence[str], least: int
+        self, session: ModelSession, binding: Binding, names: Sequence[str], block: int
     ) -> None:
-        self._shape = session.shapes[names[0]]
-        self._type = session.types[names[0]]
-        self._least = least
-        self._plan = Plan(least)
+        _, heads, _, head = session.shapes[names[0]]
+        self._names = names
+        self._block = block
+        self._plan = Plan(block)
+        shape = len(names), 0, int(heads), block, int(head)
+        self.tensors: Array = np.zeros(shape, session.types[names[0]])
+        self._kept = Kept(binding, self._parts())
         self.version = 0
-        self._kept = Kept(binding, {name: self._empty(0, self.length) for name in names})
-
-    @property
-    def arrays(self) -> Mapping[str, Array]:
-        """The tensors, (shelves, H, places, D) with some more shelves than are in use."""
-        return self._kept.arrays
 
     @property
     def count(self) -> int:
@@ -42,13 +40,16 @@ class Shelves:
         """Places of a shelf."""
         return self._plan.length
 
-    def add(self, size: int) -> Span:
-        """``size`` places, or a few more."""
+    def add(self, tensors: Array, size: int) -> Span:
+        """``size`` places, or a few more, that begin with ``tensors`` (places, names, H, D)."""
         size = whole(size)
         self.version += 1
         self._lengthen(size)
         span = self._plan.put(size)
         self._reserve()
+        self._kept.open()
+        end = span.first + len(tensors)
+        self.tensors[:, span.shelf, :, span.first : end] = tensors.transpose(1, 2, 0, 3)
         return span
 
     def remove(self, span: Span) -> None:
@@ -56,8 +57,7 @@ class Shelves:
         self.version += 1
         if self._plan.remove(span):
             self._kept.open()
-            for array in self.arrays.values():
-                array[span.shelf] = array[self.count]
+            self.tensors[:, span.shelf] = self.tensors[:, self.count]
 
     def widen(self, span: Span, size: int) -> None:
         """Have ``size`` places in ``span``, which may move; what stands there goes with it."""
@@ -73,14 +73,7 @@ class Shelves:
         self._plan.place(span)
         self._reserve()
         self._kept.open()
-        _move(self.arrays, old, self.arrays, span)
-
-    def write(self, span: Span, tensors: Sequence[Array]) -> None:
-        """Put ``tensors``, (places, H, D) in the order of the names, where ``span`` begins."""
-        self._kept.open()
-        for array, tensor in zip(self.arrays.values(), tensors, strict=True):
-            end = span.first + len(tensor)
-            array[span.shelf, :, span.first : end] = tensor.transpose(1, 0, 2)
+        _move(self.tensors, old, self.tensors, span)
 
     def bind(self) -> None:
         """Have the decoder look at the shelves in use."""
@@ -90,42 +83,41 @@ class Shelves:
         """Have shelves long enough for ``size`` places, and not more than twice too long."""
         if size == self.length:
             return
-        plan = Plan(max([self._least, size, *(span.size for span in self._plan)]))
-        if plan.length <= self.length <= 2 * plan.length:
+        longest = max([size, *(span.size for span in self._plan)])
+        length = -(-longest // self._block) * self._block
+        if length <= self.length <= 2 * length:
             return
-        self._kept.open()
         spans = sorted(self._plan, key=lambda span: -span.size)
-        places = [Span(span.shelf, span.first, span.size) for span in spans]
-        old = self.arrays
-        self._plan = plan
+        before = [Span(span.shelf, span.first, span.size) for span in spans]
+        self._plan = Plan(length)
         for span in spans:
-            plan.place(span)
-        capacity = max(self._capacity, self.count)
-        self._kept.replace({name: self._empty(capacity, plan.length) for name in old})
-        for before, span in zip(places, spans, strict=True):
-            _move(old, before, self.arrays, span)
+            self._plan.place(span)
+        old = self.tensors
+        self._replace(max(old.shape[1], self.count))
+        for place, span in zip(before, spans, strict=True):
+            _move(old, place, self.tensors, span)
 
     def _reserve(self) -> None:
         """Have room for the shelves that there are."""
-        if self.count > self._capacity:
-            old = self.arrays
-            self._kept.replace({name: self._empty(2 * self.count, self.length) for name in old})
-            for name, array in self.arrays.items():
-                array[: len(old[name])] = old[name]
+        old = self.tensors
+        if self.count > old.shape[1]:
+            self._replace(2 * self.count)
+            self.tensors[:, : old.shape[1]] = old
 
-    @property
-    def _capacity(self) -> int:
-        return len(next(iter(self.arrays.values())))
+    def _replace(self, shelves: int) -> None:
+        """Have ``shelves`` empty ones instead."""
+        self._kept.open()
+        names, _, heads, _, head = self.tensors.shape
+        self.tensors = np.zeros((names, shelves, heads, self.length, head), self.tensors.dtype)
+        self._kept.replace(self._parts())
 
-    def _empty(self, shelves: int, length: int) -> Array:
-        _, heads, _, head = self._shape
-        return np.zeros((shelves, int(heads), length, int(head)), self._type)
+    def _parts(self) -> dict[str, Array]:
+        return dict(zip(self._names, self.tensors, strict=True))
 
 
-def _move(old: Mapping[str, Array], before: Span, new: Mapping[str, Array], span: Span) -> None:
-    """Copy what stood in ``before`` to where ``span`` begins."""
-    source = before.shelf, slice(None), slice(before.first, before.first + before.size)
-    target = span.shelf, slice(None), slice(span.first, span.first + before.size)
-    for name, array in new.items():
-        # NumPy sees to it that they may overlap
-        array[target] = old[name][source]
+def _move(old: Array, before: Span, new: Array, span: Span) -> None:
+    """Copy what stood in ``before`` to where ``span`` begins; they may overlap."""
+    end = span.first + before.size
+    new[:, span.shelf, :, span.first : end] = old[
+        :, before.shelf, :, before.first : before.first + before.size
+    ]

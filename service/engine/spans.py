@@ -57,7 +57,7 @@ class Plan:
         size = span.size
         best, least = -1, (self.length, self.length)
         for shelf, spans in enumerate(self.shelves):
-            # one with few spans, since a grid is as wide as what stands on one shelf; then a full one
+            # few spans, since a grid is as wide as all on one shelf; of those the fullest
             free = self.length - sum([other.size for other in spans])
             taken = len(spans), free
             if taken < least and size <= free:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -67,51 +66,32 @@ def test_short_ones_share() -> None:
     assert [plan.put(16).shelf for _ in range(4)] == [2, 0, 2, 2]
 
 
-class Written:
-    """Shelves, and beside them what ought to stand there."""
-
-    def __init__(self, session: ModelSession) -> None:
-        self.shelves = Shelves(session, session.bind(), session.caches, 2 * BLOCK)
-        self.names = session.caches
-        self.expected: dict[Span, list[Array]] = {}
-
-    def add(self, rng: np.random.Generator, size: int) -> Span:
-        """Something new."""
-        span = self.shelves.add(size)
-        _, heads, _, head = self.shelves.arrays[self.names[0]].shape
-        shape = len(self.names), size, heads, head
-        self.expected[span] = [*rng.standard_normal(shape).astype(np.float32)]
-        self.shelves.write(span, self.expected[span])
-        return span
-
-    def check(self, arrays: Mapping[str, Array]) -> None:
-        """All is where its span says."""
-        for span, tensors in self.expected.items():
-            for name, tensor in zip(self.names, tensors, strict=True):
-                own = slice(span.first, span.first + len(tensor))
-                found = arrays[name][span.shelf, :, own]
-                np.testing.assert_array_equal(found, tensor.transpose(1, 0, 2))
-
-
 def test_what_is_written_stays(folder: Path) -> None:
     """Through growth, moves, other lengths and those who leave."""
     tiny = folder / "tiny"
     session = ModelSession(tiny, artifacts.read(tiny), device="cpu", threads=1)
-    written = Written(session)
-    rng = np.random.default_rng(4)
+    shelves = Shelves(session, session.bind(), session.caches, 2 * BLOCK)
+    written: dict[Span, Array] = {}
     lengths = set()
+    rng = np.random.default_rng(4)
     for _ in range(300):
-        spans = [*written.expected]
+        spans = [*written]
         match rng.integers(3):
             case 0 if spans:
                 span = spans[rng.integers(len(spans))]
-                written.shelves.remove(span)
-                del written.expected[span]
+                shelves.remove(span)
+                del written[span]
             case 1 if spans:
                 span = spans[rng.integers(len(spans))]
-                written.shelves.widen(span, span.size + int(rng.integers(1, 40)))
+                shelves.widen(span, span.size + int(rng.integers(1, 40)))
             case _:
-                written.add(rng, int(rng.integers(1, 60)))
-        lengths.add(written.shelves.length)
-        written.check(written.shelves.arrays)
+                names, _, heads, _, head = shelves.tensors.shape
+                size = int(rng.integers(1, 60))
+                tensors = rng.standard_normal((size, names, heads, head)).astype(np.float32)
+                written[shelves.add(tensors, size)] = tensors
+        lengths.add(shelves.length)
+        for span, tensors in written.items():
+            own = slice(span.first, span.first + len(tensors))
+            found = shelves.tensors[:, span.shelf, :, own]
+            np.testing.assert_array_equal(found, tensors.transpose(1, 2, 0, 3))
     assert len(lengths) > 2
