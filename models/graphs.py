@@ -4,9 +4,9 @@ They are written by hand and not traced: a decoder step on one question is so li
 arithmetic that the number of nodes is what it costs. ONNX Runtime's ``MultiHeadAttention``
 is all between projections in one node.
 
-*Encoder*: reads a question once; besides its padding masks and what the pointer head
-needs it gives the keys and values of every cross-attention. *Decoder*: one step of a
-beam search, ending in the best continuations.
+*Encoder*: reads questions once and gives what the pointer head needs of them, and the keys
+and values of every cross-attention. *Decoder*: one step of a beam search, ending in the
+best continuations.
 
 All hypotheses of an item share one cache. Each step writes the keys and values of
 its hypotheses into new places, and ``visible`` tells which places belong to whose
@@ -14,9 +14,16 @@ past. So nothing is reordered when hypotheses branch, and memory of the question
 never copied per hypothesis. The caches come back as outputs of the same shape, to
 be bound to the same memory.
 
+Attention costs by the places that it looks over, needed or not, and items need very
+different numbers of them. So items share a *shelf*, a row of the caches, like short books, and
+are hidden from each other as a future is; the same goes for what the encoder gave
+(:mod:`service.engine.spans`).
+
 Shapes as in :mod:`models.transformer`; N hypotheses altogether, W at most of one
-item, P places in the cache. What each hypothesis needs for itself is computed on the N
-that there are; they are spread over a grid (B, W) only to look at what their item shares.
+item, P places on a shelf of the caches, Q on one of questions. What each hypothesis needs for
+itself is computed on the N that there are; they are spread over a grid only to look at what is
+shared: (B, W) by items, (R, U) by shelves of the caches, (X, Y) by shelves of questions. The
+encoder does so, too, with T tokens and the questions they are of.
 """
 
 from __future__ import annotations
@@ -32,7 +39,6 @@ from onnx import TensorProto, helper, numpy_helper
 from models.config import ModelConfig
 from models.paths import DIGITS, path_table
 from models.transformer import MASKED
-from tokenizer.vocabulary import PAD
 
 Floats = npt.NDArray[np.float32]
 Weights = Mapping[str, Floats]
@@ -117,33 +123,32 @@ class Graph:
         name: str,
         parts: Sequence[str] = ("",),
         *,
-        rows: slice = slice(None),
         scale: float = 1.0,
         bias: bool = True,
-        flat: bool = True,
         exact: bool = False,
         output: str = "",
     ) -> str:
-        """The linear layers ``name + part`` side by side, their result times ``scale``.
+        """The linear layers ``name + part`` of x (N, I) side by side, their result times ``scale``.
 
-        Of what they give only ``rows``. x is (N, I) when ``flat``, else (B, S, I). Quantised in
-        an int8 graph unless ``exact``.
+        Quantised in an int8 graph unless ``exact``.
         """
         weight, offset = (
-            np.concatenate([self.weights[f"{name}{part}.{kind}"] for part in parts])[rows]
+            np.concatenate([self.weights[f"{name}{part}.{kind}"] for part in parts])
             * np.float32(scale)
             for kind in ("weight", "bias")
         )
-        called = f"{name}{'+'.join(parts)}" + (f"[{rows.start}]" if rows.start else "")
+        called = f"{name}{'+'.join(parts)}"
         biases = [self.constant(f"{called}.bias", offset)] if bias else []
         if self.ranges is not None and not exact:
             low, high = self.ranges[name + parts[0]]
             return self._quantised(x, called, weight, biases, low, high, output)
         by = self.constant(f"{called}.weight", weight.T)
-        if bias and flat:
-            return self.add("Gemm", x, by, *biases, output=output)
-        product = self.add("MatMul", x, by, output="" if bias else output)
-        return self.add("Add", product, *biases, output=output) if bias else product
+        return self.add("Gemm" if bias else "MatMul", x, by, *biases, output=output)
+
+    def split(self, joined: str, name: str) -> Sequence[str]:
+        """Query, keys and values of the layer ``name``, of which the last axis is made up."""
+        parts = [f"{name}.{part}" for part in ("query", "keys", "values")]
+        return self.add_many("Split", joined, outputs=parts, axis=-1, num_outputs=3)
 
     def _quantised(
         self,
@@ -176,38 +181,48 @@ class Graph:
             output=output,
         )
 
-    def feed(self, x: str, name: str, *, flat: bool = True) -> str:
+    def feed(self, x: str, name: str) -> str:
         """The position-wise network."""
-        inner = self.linear(x, f"{name}.0", bias=False, flat=flat)
+        inner = self.linear(x, f"{name}.0", bias=False)
         inner = self.add("FastGelu", inner, self.weight(f"{name}.0.bias"), contrib=True)
-        return self.linear(inner, f"{name}.2", flat=flat)
+        return self.linear(inner, f"{name}.2")
+
+    def summed(self, table: str, rows: str, count: int) -> str:
+        """The sum of ``count`` rows of ``table`` for each column of ``rows`` (``count``, N).
+
+        Multiplied by ones, for a third of the time that ONNX Runtime's ``ReduceSum`` takes.
+        """
+        each = self.add("Gather", table, rows)
+        flat = self.add("Reshape", each, self.constant("flat", np.array([count, -1])))
+        ones = self.constant("ones", np.ones((1, count), np.float32))
+        total = self.add("MatMul", ones, flat)
+        shape = self.constant("by_row", np.array([-1, self.config.width]))
+        return self.add("Reshape", total, shape)
 
     def norm(self, x: str, name: str) -> str:
         """The layer norm ``name`` of x."""
         given = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
         return self.add("LayerNormalization", x, *given, epsilon=_EPSILON)
 
-    def attention(
-        self,
-        query: str,
-        keys: str,
-        values: str,
-        bias: str = "",
-        *,
-        padding: str = "",
-        added: str = "",
-    ) -> str:
+    def attention(self, query: str, keys: str, values: str, hidden: str) -> str:
         """Multi-head attention of query (B, M, C); keys and values (B, H, N, D) or (B, N, C).
 
-        ``bias``: of all three projections. ``padding``: int32 (B, N), 0 for what is not there;
-        ``added``: (B, 1, M, N), to the scores.
+        ``hidden`` (B, 1, M, N) is added to the scores.
         """
         return self.add(
             "MultiHeadAttention",
-            *(query, keys, values, bias, padding, added),
+            *(query, keys, values, "", "", hidden),
             contrib=True,
             num_heads=self.config.heads,
-            mask_filter_value=MASKED,
+        )
+
+    def hidden(self, seen: str) -> str:
+        """What hides from an attention all that is not ``seen``, bool (B, 1, M, N)."""
+        return self.add(
+            "Where",
+            seen,
+            self.constant("zero", np.array(0, np.float32)),
+            self.constant("masked", np.array(MASKED, np.float32)),
         )
 
     def model(self) -> onnx.ModelProto:
@@ -230,66 +245,41 @@ def _layered(name: str, layers: int) -> list[str]:
 def encoder(
     weights: Weights, config: ModelConfig, precision: Precision, ranges: Ranges | None = None
 ) -> onnx.ModelProto:
-    """A question to all that a decoder asks of it.
+    """Questions to all that a decoder asks of them; T tokens altogether.
 
-    int64 ``tokens`` (B, S) and ``digits`` (E, B, S) of their paths (:mod:`models.paths`) ->
-    ``there`` int32 (B, S), 0 for padding; ``mask`` (B, 1, S), to add to logits of references;
-    ``pointer_keys`` and ``pointer_values`` (B, S, C); for each layer of the decoder
-    ``cross_keys`` and ``cross_values`` (B, H, S, D).
+    int64 ``tokens`` (T,) and ``digits`` (E, T) of their paths (:mod:`models.paths`); ``grid``
+    (X, Q), which token is in a place on a shelf, any where there is none; ``cells`` (T, 2), shelf
+    and place of each token; ``seen`` bool (X, 1, Q, Q), what is of the same question ->
+    ``pointer_keys`` and ``pointer_values`` (T, C); ``cross`` (T, 2 L C), keys and values of the
+    first layer of the decoder, then of the next.
     """
     g = Graph(weights, config, precision, ranges)
-    width, heads = config.width, config.heads
-    halves = slice(0, width), slice(width, 2 * width)
-    tokens = g.input("tokens", ["batch", "source"], TensorProto.INT64)
-    digits = g.input("digits", [DIGITS, "batch", "source"], TensorProto.INT64)
+    tokens = g.input("tokens", ["tokens"], TensorProto.INT64)
+    digits = g.input("digits", [DIGITS, "tokens"], TensorProto.INT64)
+    grid = g.input("grid", ["shelves", "places"], TensorProto.INT64)
+    cells = g.input("cells", ["tokens", 2], TensorProto.INT64)
+    seen = g.input("seen", ["shelves", 1, "places", "places"], TensorProto.BOOL)
     words = g.add("Gather", g.weight("source_embedding.weight"), tokens)
     table = g.constant("source_paths", path_table(weights["source_path.project.weight"]))
-    axis = g.constant("path_axis", np.array([0]))
-    placed = g.add("ReduceSum", g.add("Gather", table, digits), axis, keepdims=0)
-    padding = g.add("Equal", tokens, g.constant("pad", np.array(PAD)))
-    real = g.add("Not", padding)
-    there = g.add("Cast", real, output="there", to=TensorProto.INT32)
-    chosen = g.add(
-        "Where",
-        padding,
-        g.constant("masked", np.array(MASKED, np.float32)),
-        g.constant("zero", np.array(0, np.float32)),
-    )
-    g.add("Unsqueeze", chosen, g.constant("mask_axis", np.array([1])), output="mask")
-    total = g.add("Add", words, placed)
+    total = g.add("Add", words, g.summed(table, digits, DIGITS))
+    hidden = g.hidden(seen)
     for layer in range(config.encoder_layers):
         name = f"encoder.{layer}"
         x = g.norm(total, f"{name}.norm1")
-        query = g.linear(x, f"{name}.attention.query", bias=False, flat=False)
-        keys, values = (
-            g.linear(x, f"{name}.attention.key_value", rows=rows, bias=False, flat=False)
-            for rows in halves
-        )
-        biases = [weights[f"{name}.attention.{part}.bias"] for part in ("query", "key_value")]
-        bias = g.constant(f"{name}.attention.bias", np.concatenate(biases))
-        mixed = g.attention(query, keys, values, bias, padding=there)
-        total = g.add("Add", total, g.linear(mixed, f"{name}.attention.output", flat=False))
+        joined = g.linear(x, f"{name}.attention.", ("query", "key_value"))
+        query, keys, values = g.split(g.add("Gather", joined, grid), name)
+        mixed = g.add("GatherND", g.attention(query, keys, values, hidden), cells)
+        total = g.add("Add", total, g.linear(mixed, f"{name}.attention.output"))
         x = g.norm(total, f"{name}.norm2")
-        total = g.add("Add", total, g.feed(x, f"{name}.feed", flat=False))
+        total = g.add("Add", total, g.feed(x, f"{name}.feed"))
     memory = g.norm(total, "encoder_norm")
     for name in ("pointer_key", "pointer_value"):
-        g.linear(memory, name, flat=False, exact=True, output=f"{name}s")
-    split = g.constant("heads", np.array([0, 0, heads, width // heads]))
-    for layer in range(config.decoder_layers):
-        for kind, rows in zip(("keys", "values"), halves, strict=True):
-            given = g.linear(memory, f"decoder.{layer}.cross.key_value", rows=rows, flat=False)
-            g.add(
-                "Transpose",
-                g.add("Reshape", given, split),
-                output=f"cross_{kind}_{layer}",
-                perm=[0, 2, 1, 3],
-            )
-    g.output("there", ["batch", "source"], TensorProto.INT32)
-    g.output("mask", ["batch", 1, "source"])
+        g.linear(memory, name, exact=True, output=f"{name}s")
+    layers = [f"{layer}.cross.key_value" for layer in range(config.decoder_layers)]
+    g.linear(memory, "decoder.", layers, output="cross")
     for name in ("pointer_keys", "pointer_values"):
-        g.output(name, ["batch", "source", width])
-    for name in _layered("cross", config.decoder_layers):
-        g.output(name, ["batch", heads, "source", width // heads])
+        g.output(name, ["tokens", config.width])
+    g.output("cross", ["tokens", 2 * config.decoder_layers * config.width])
     return g.model()
 
 
@@ -301,16 +291,20 @@ def decoder(
     Told anew at each step, int64 where not said otherwise: ``words`` (2 + E, N), rows of the
     joined table (:mod:`models.paths`) that describe a hypothesis: previous token, parent,
     digits of the path; ``pointed`` (N, 2), item and position that the previous token refers
-    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, H, 3), item, head and
-    place of the cache that it writes to; ``cells`` (N, 2), item and column of the grid;
-    ``grid`` (B, W), which hypothesis is in a cell, any where there is none; ``rules`` (B, W),
-    its row of ``grammar``; ``visible`` bool (B, 1, W, P), this step's place included, and those
-    of other hypotheses of this step that it goes on from; ``continuations`` (1,), how many are
-    wanted of each hypothesis, K.
+    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, H, 3), shelf, head and
+    place of the cache that it writes to; ``grid`` (B, W), which hypothesis is in a cell, any
+    where there is none; ``rules`` (B, W), its row of ``grammar``; ``self_grid`` (R, U), the same
+    for those who share a shelf of the cache, ``self_cells`` (N, 2), shelf and column there;
+    ``visible`` bool (R, 1, U, P), this step's place included, and those of other hypotheses of
+    this step that it goes on from; ``cross_grid`` (X, Y), ``cross_cells`` (N, 2) and ``asked``
+    bool (X, 1, Y, Q), the same for shelves of questions, where its item's is;
+    ``continuations`` (1,), how many are wanted of each hypothesis, K.
 
     Kept between steps: ``grammar`` float32 (R, V + S), 0 for what a rule allows and -inf for
     what it forbids; ``names`` float32 (B, 1, V + S), the same for what is not in the question;
-    what the encoder gave; ``past_keys`` and ``past_values`` (B, H, P, D) of each layer.
+    ``mask`` (B, 1, S), to add to logits of references; ``pointer_keys`` and ``pointer_values``
+    (B, S, C) of the encoder; ``cross_keys`` and ``cross_values`` (X, H, Q, D) of each layer, the
+    encoder's; ``past_keys`` and ``past_values`` (R, H, P, D).
 
     Gives ``best``, float32 log-probabilities (B, W, K) in falling order, ``index`` (B, W, K),
     the tokens (equal ones: lowest first), then ``new_past_…``.
@@ -323,19 +317,22 @@ def decoder(
     pointed = g.input("pointed", ["hypotheses", 2], whole)
     refers = g.input("refers", ["hypotheses", 1])
     places = g.input("places", ["hypotheses", heads, 3], whole)
-    cells = g.input("cells", ["hypotheses", 2], whole)
     grid = g.input("grid", ["batch", "beam"], whole)
     rules = g.input("rules", ["batch", "beam"], whole)
-    visible = g.input("visible", ["batch", 1, "beam", "places"], TensorProto.BOOL)
+    self_grid = g.input("self_grid", ["shelves", "sharers"], whole)
+    self_cells = g.input("self_cells", ["hypotheses", 2], whole)
+    visible = g.input("visible", ["shelves", 1, "sharers", "places"], TensorProto.BOOL)
+    cross_grid = g.input("cross_grid", ["questions", "askers"], whole)
+    cross_cells = g.input("cross_cells", ["hypotheses", 2], whole)
+    asked = g.input("asked", ["questions", 1, "askers", "tokens"], TensorProto.BOOL)
     continuations = g.input("continuations", [1], whole)
     grammar = g.input("grammar", ["rules", "choices"], single)
     names = g.input("names", ["batch", 1, "choices"], single)
-    there = g.input("there", ["batch", "source"], TensorProto.INT32)
     mask = g.input("mask", ["batch", 1, "source"])
     pointer_keys = g.input("pointer_keys", ["batch", "source", width])
     pointer_values = g.input("pointer_values", ["batch", "source", width])
-    cross = [g.input(n, ["batch", heads, "source", head]) for n in _layered("cross", depth)]
-    past = [g.input(n, ["batch", heads, "places", head]) for n in _layered("past", depth)]
+    cross = [g.input(n, ["questions", heads, "tokens", head]) for n in _layered("cross", depth)]
+    past = [g.input(n, ["shelves", heads, "places", head]) for n in _layered("past", depth)]
 
     table = np.concatenate(
         [
@@ -345,36 +342,28 @@ def decoder(
             path_table(weights["target_path.project.weight"]),
         ]
     )
-    described = g.add("Gather", g.constant("table", table), words)
-    total = g.add("ReduceSum", described, g.constant("axis", np.array([0])), keepdims=0)
+    total = g.summed(g.constant("table", table), words, 2 + DIGITS)
     reference = g.add("Mul", g.add("GatherND", pointer_values, pointed), refers)
     total = g.add("Add", total, reference)
-    hidden = g.add(
-        "Where",
-        visible,
-        g.constant("zero", np.array(0, np.float32)),
-        g.constant("masked", np.array(MASKED, np.float32)),
-    )
+    hidden, unasked = g.hidden(visible), g.hidden(asked)
     per_head = g.constant("heads", np.array([0, heads, head]))
     for layer in range(depth):
         name = f"decoder.{layer}"
         x = g.norm(total, f"{name}.norm1")
         joined = g.linear(x, f"{name}.attention.", ("query", "key_value"))
-        query, *new = g.add_many(
-            "Split", joined, outputs=[f"{name}.{p}" for p in "qkv"], axis=-1, num_outputs=3
-        )
+        query, *new = g.split(joined, name)
         caches = []
         for cache, tensor in zip(past[2 * layer : 2 * layer + 2], new, strict=True):
             update = g.add("Reshape", tensor, per_head)
             caches.append(g.add("ScatterND", cache, places, update, output=f"new_{cache}"))
         keys, values = caches
-        mixed = g.attention(g.add("Gather", query, grid), keys, values, added=hidden)
-        mixed = g.add("GatherND", mixed, cells)
+        mixed = g.attention(g.add("Gather", query, self_grid), keys, values, hidden)
+        mixed = g.add("GatherND", mixed, self_cells)
         total = g.add("Add", total, g.linear(mixed, f"{name}.attention.output"))
         query = g.linear(g.norm(total, f"{name}.norm2"), f"{name}.cross.query")
         keys, values = cross[2 * layer : 2 * layer + 2]
-        mixed = g.attention(g.add("Gather", query, grid), keys, values, padding=there)
-        mixed = g.add("GatherND", mixed, cells)
+        mixed = g.attention(g.add("Gather", query, cross_grid), keys, values, unasked)
+        mixed = g.add("GatherND", mixed, cross_cells)
         total = g.add("Add", total, g.linear(mixed, f"{name}.cross.output"))
         x = g.norm(total, f"{name}.norm3")
         total = g.add("Add", total, g.feed(x, f"{name}.feed"))
@@ -392,5 +381,5 @@ def decoder(
     g.output("best", ["batch", "beam", "continuations"], single)
     g.output("index", ["batch", "beam", "continuations"], whole)
     for name in _layered("past", depth):
-        g.output(f"new_{name}", ["batch", heads, "places", head])
+        g.output(f"new_{name}", ["shelves", heads, "places", head])
     return g.model()

@@ -71,28 +71,19 @@ def _encoder(found: dict[str, Floats], config: ModelConfig) -> dict[str, Floats]
         **_as_they_are(found, "encoder_norm"),
     }
 
-    def halves(name: str, kind: str) -> Floats:
-        """Keys and values, which the graph computes apart."""
-        return np.concatenate([found[f"{name}{part}.{kind}"] for part in ("", f"[{width}]")], -1)
-
     for layer in range(config.encoder_layers):
         name = f"encoder.{layer}"
         weights |= _as_they_are(found, f"{name}.norm1", f"{name}.norm2")
         weights |= _linear(found, f"{name}.attention.output")
         weights |= _feed(found, f"{name}.feed")
-        weights[f"{name}.attention.query.weight"] = found[f"{name}.attention.query.weight"].T
-        joined = halves(f"{name}.attention.key_value", "weight")
-        weights[f"{name}.attention.key_value.weight"] = joined.T
-        # one bias for all three projections
-        bias = found[f"{name}.attention.bias"]
-        weights[f"{name}.attention.query.bias"] = bias[:width]
-        weights[f"{name}.attention.key_value.bias"] = bias[width:]
+        weights |= _attention(found, name, width)
     for name in ("pointer_key", "pointer_value"):
         weights |= _linear(found, name)
-    for layer in range(config.decoder_layers):
-        name = f"decoder.{layer}.cross.key_value"
-        weights[f"{name}.weight"] = halves(name, "weight").T
-        weights[f"{name}.bias"] = halves(name, "bias")
+    layers = [f"{layer}.cross.key_value" for layer in range(config.decoder_layers)]
+    for kind in ("weight", "bias"):
+        joined = found[f"decoder.{'+'.join(layers)}.{kind}"].T
+        for name, part in zip(layers, np.split(joined, len(layers)), strict=True):
+            weights[f"decoder.{name}.{kind}"] = part
     return weights
 
 
@@ -113,10 +104,7 @@ def _decoder(found: dict[str, Floats], config: ModelConfig) -> dict[str, Floats]
         for part in ("attention.output", "cross.query", "cross.output"):
             weights |= _linear(found, f"{name}.{part}")
         weights |= _feed(found, f"{name}.feed")
-        for kind in ("weight", "bias"):
-            joined = found[f"{name}.attention.query+key_value.{kind}"].T
-            weights[f"{name}.attention.query.{kind}"] = joined[:width]
-            weights[f"{name}.attention.key_value.{kind}"] = joined[width:]
+        weights |= _attention(found, name, width)
     # the graph's has the scale of the logits multiplied in
     for key, scaled in _linear(found, "pointer_query").items():
         weights[key] = scaled * np.float32(width**0.5)
@@ -131,6 +119,16 @@ def _as_they_are(found: dict[str, Floats], *names: str) -> dict[str, Floats]:
 def _linear(found: dict[str, Floats], *names: str) -> dict[str, Floats]:
     """Linear layers: the graphs hold their weights transposed."""
     return {key: array.T for key, array in _as_they_are(found, *names).items()}
+
+
+def _attention(found: dict[str, Floats], name: str, width: int) -> dict[str, Floats]:
+    """The projections that the graphs compute side by side."""
+    weights: dict[str, Floats] = {}
+    for kind in ("weight", "bias"):
+        joined = found[f"{name}.attention.query+key_value.{kind}"].T
+        weights[f"{name}.attention.query.{kind}"] = joined[:width]
+        weights[f"{name}.attention.key_value.{kind}"] = joined[width:]
+    return weights
 
 
 def _feed(found: dict[str, Floats], name: str) -> dict[str, Floats]:

@@ -106,16 +106,18 @@ class Trail:
 
     def follow(self, tokens: tuple[int, ...]) -> None:
         """Be where ``tokens`` end."""
+        if tokens is self.tokens:
+            return
         known = len(self.tokens)
         if tokens[:known] != self.tokens:
             known = self._last = self._history = 0
         for token in tokens[known:]:
-            self.add(token)
+            self.add(token, self.symbol(token))
         self.tokens = tokens
 
-    def add(self, token: int) -> None:
-        """Go on by one token; ``tokens`` stays."""
-        self._history = self._history << 8 & _FOUR | self.symbol(token)
+    def add(self, token: int, symbol: int) -> None:
+        """Go on by one token, which ``symbol`` stands for; ``tokens`` stays."""
+        self._history = self._history << 8 & _FOUR | symbol
         if token >= v.SIZE:
             self._last = token - v.SIZE
 
@@ -185,6 +187,8 @@ class Drafter:
         self._trail = Trail(search.source)
         #: Of the tokens that follow what the trail has followed.
         self._contexts: list[Context] = []
+        #: Tokens of the draft and their symbols.
+        self._guesses: list[tuple[int, int]] = []
 
     def propose(self, floor: float, most: int) -> None:
         """Set the draft of the search: ``most`` tokens, while it holds with probability ``floor``.
@@ -192,7 +196,7 @@ class Drafter:
         Only a beam of one hypothesis gets one: others seldom go on as they are.
         """
         search, trail = self._search, self._trail
-        self._contexts = []
+        self._contexts, self._guesses = [], []
         if len(search.beam) != 1:
             return
         partial: Partial | None = search.beam[0]
@@ -210,7 +214,8 @@ class Drafter:
             if token is None or probability < floor:
                 break
             partial = search.guess(token)
-            trail.add(token)
+            trail.add(token, guess[0])
+            self._guesses.append((token, guess[0]))
         trail.state = start
 
     def learn(self) -> None:
@@ -222,8 +227,13 @@ class Drafter:
         known = len(trail.tokens)
         if taken[:known] != trail.tokens:
             return  # an older hypothesis was the better one
-        for context, token in zip(self._contexts, taken[known:], strict=False):
-            self._table.learn(context, trail.symbol(token))
-            trail.add(token)
+        # of the last context nothing was guessed, or nothing that could follow
+        guesses = [*self._guesses, (-1, -1)]
+        for context, token, (guessed, symbol) in zip(
+            self._contexts, taken[known:], guesses, strict=False
+        ):
+            written = symbol if token == guessed else trail.symbol(token)
+            self._table.learn(context, written)
+            trail.add(token, written)
             known += 1
-        trail.tokens = taken[:known]
+        trail.tokens = taken if known == len(taken) else taken[:known]

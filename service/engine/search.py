@@ -109,8 +109,11 @@ class Search:
         the width. Ends where the search would not have gone on as the draft does.
         """
         count = len(self.beam)
+        guesses, self.draft = self.draft, []
         if count == 1:
-            self._follow(log_probs[0], tokens[0], self.draft[0] if self.draft else None)
+            # lists are faster than arrays as small as these
+            rows = 1 + len(guesses)
+            self._follow_all(log_probs[:rows].tolist(), tokens[:rows].tolist(), guesses)
         else:
             scores = log_probs[:count] + np.array([[p.score] for p in self.beam])
             # what falls below the spread is never taken
@@ -119,13 +122,6 @@ class Search:
             order = np.argsort(-found, kind="stable")[: 2 * self.width]
             origins, ranks = origins[order], ranks[order]
             self.extend(found[order].tolist(), origins.tolist(), tokens[origins, ranks].tolist())
-        guesses, self.draft = self.draft, []
-        for row, guess in enumerate(guesses, start=1):
-            if self.done or len(self.beam) > 1 or self.beam[0].tokens[-1] != guess.tokens[-1]:
-                break
-            following = guesses[row] if row < len(guesses) else None
-            self._follow(log_probs[row], tokens[row], following)
-            self.drafted += 1
 
     def guess(self, token: int) -> Partial | None:
         """Put ``token`` at the end of the draft; None, and no change, where nothing can follow."""
@@ -139,22 +135,40 @@ class Search:
         self.draft.append(guessed)
         return guessed
 
-    def _follow(self, log_probs: Floats, tokens: Ints, guess: Partial | None) -> None:
-        """Go on from the only hypothesis; (K,) each. ``guess`` is what may come of it."""
+    def _follow_all(
+        self, log_probs: list[list[float]], tokens: list[list[int]], guesses: list[Partial]
+    ) -> None:
+        """Go on from the only hypothesis, and on from ``guesses`` while they are what comes."""
+        following = iter([*guesses, None])
+        guess = next(following)
+        held = self._follow(log_probs[0], tokens[0], guess)
+        for row, guessed in enumerate(guesses, start=1):
+            if not held and (
+                self.done or len(self.beam) > 1 or self.beam[0].tokens[-1] != guessed.tokens[-1]
+            ):
+                break
+            held = self._follow(log_probs[row], tokens[row], next(following))
+            self.drafted += 1
+
+    def _follow(self, log_probs: list[float], tokens: list[int], guess: Partial | None) -> bool:
+        """Go on from the only hypothesis; (K,) each. Whether ``guess`` is all that comes of it."""
         only = self.beam[0]
-        scores = [only.score + log_prob for log_prob in log_probs.tolist()]
-        if (
-            guess is not None
-            and guess.tokens[-1] == tokens[0]
-            and not self.finished
-            and scores[1] < scores[0] - self.spread
-        ):
-            # what comes of nine steps in ten, for a third of the time
-            self.beam = [guess.scored(scores[0])]
-            self.steps += 1
-            self.used += 1
+        best = only.score + log_probs[0]
+        # nine times in ten one continuation is left: for that, a third of the time
+        single = not self.finished and only.score + log_probs[1] < best - self.spread
+        held = single and guess is not None and guess.tokens[-1] == tokens[0]
+        if held and guess is not None:
+            after = guess.scored(best)
+        elif single and best >= IMPOSSIBLE and not _ends(only, tokens[0]):
+            after = self._after(0, tokens[0], best)
         else:
-            self.extend(scores, [0] * len(scores), tokens.tolist())
+            scores = [only.score + log_prob for log_prob in log_probs]
+            self.extend(scores, [0] * len(tokens), tokens)
+            return False
+        self.beam = [after]
+        self.steps += 1
+        self.used += 1
+        return held
 
     def extend(
         self, scores: Sequence[float], origins: Sequence[int], tokens: Sequence[int]
@@ -169,14 +183,10 @@ class Search:
         for score, origin, token in zip(scores, origins, tokens, strict=True):
             if score < least:
                 break
-            parent = self.beam[origin]
-            if len(parent.open_slots) == 1 and v.arity(token) == 0:
-                finished.append(Hypothesis((*parent.tokens, token), score))
+            if _ends(self.beam[origin], token):
+                finished.append(Hypothesis((*self.beam[origin].tokens, token), score))
             elif len(beam) < self.width:
-                open_slots = parent.open_slots.copy()
-                advance(open_slots, token)
-                past = parent.past | 1 << self.used + origin
-                beam.append(self._partial((*parent.tokens, token), score, open_slots, past))
+                beam.append(self._after(origin, token, score))
         if finished or self.finished:
             # a stable sort: among equals the one finished first stays first
             ranked = sorted([*self.finished, *finished], key=lambda hypothesis: -hypothesis.score)
@@ -184,6 +194,14 @@ class Search:
         self.steps += 1
         self.used += len(self.beam)
         self.beam = beam
+
+    def _after(self, origin: int, token: int, score: float) -> Partial:
+        """What ``token`` makes of a hypothesis of the beam, which it does not complete."""
+        parent = self.beam[origin]
+        open_slots = parent.open_slots.copy()
+        advance(open_slots, token)
+        past = parent.past | 1 << self.used + origin
+        return self._partial((*parent.tokens, token), score, open_slots, past)
 
     def _partial(
         self, tokens: tuple[int, ...], score: float, open_slots: list[tuple[int, int]], past: int
@@ -199,3 +217,8 @@ class Search:
             *(NOTHING if previous >= v.SIZE else previous, FIRST_PARENT + parent, path),
             *(previous - v.SIZE if previous >= v.SIZE else -1, allowed),
         )
+
+
+def _ends(partial: Partial, token: int) -> bool:
+    """Whether ``token`` completes ``partial``."""
+    return len(partial.open_slots) == 1 and v.arity(token) == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,17 +20,23 @@ import onnxruntime as ort
 from models.artifacts import ArtifactError, Manifest
 from models.paths import rows as path_rows
 from service.engine.errors import DeviceUnavailable
+from service.engine.spans import Plan, whole
+from tokenizer.codec import Encoded
 
 Device = Literal["auto", "cpu", "cuda"]
 Array = npt.NDArray[Any]
 
 #: What the decoder is told anew at each step; :mod:`models.graphs` says what it is.
 FEEDS = (
-    *("words", "pointed", "refers", "places", "cells", "grid", "rules"),
-    *("visible", "continuations"),
+    *("words", "pointed", "refers", "places", "grid", "rules"),
+    *("self_grid", "self_cells", "visible", "cross_grid", "cross_cells", "asked"),
+    "continuations",
 )
-#: What it is told once: what may stand where, and what of each question.
-GRAMMAR, NAMES = "grammar", "names"
+#: What it is told once: what may stand where, and, of each question, what it has and how long
+#: it is.
+GRAMMAR, NAMES, MASK = "grammar", "names", "mask"
+#: What the encoder gives of questions for all cross-attentions.
+_CROSS = "cross"
 
 #: NumPy's names of the types that the graphs take.
 _TYPES = {
@@ -89,18 +96,22 @@ class ModelSession:
             log.warning("CUDA could not be started; %s runs on the CPU", manifest.name)
             self._open(folder, variant, [_CPU], threads)
         self.device = _KINDS[self.provider]
-        #: What the encoder gives, in the decoder's terms.
-        self.memory = [output.name for output in self._encoder.get_outputs()]
         inputs = {given.name: given for given in self._decoder.get_inputs()}
-        #: The decoder's caches.
+        #: The decoder's caches, and what it keeps of questions in the same way.
         self.caches = [name for name in inputs if name.startswith("past_")]
-        if inputs.keys() != {*self.memory, *FEEDS, *self.caches, GRAMMAR, NAMES}:
+        self.questions = [
+            name for name in inputs if name.startswith("cross_") and name not in FEEDS
+        ]
+        self._pointers = [out.name for out in self._encoder.get_outputs() if out.name != _CROSS]
+        #: What it keeps with a row for each item.
+        self.rows = [NAMES, MASK, *self._pointers]
+        if inputs.keys() != {*self.rows, *FEEDS, *self.caches, *self.questions, GRAMMAR}:
             raise ArtifactError(
                 f"{folder} was exported for another release of this engine; export it again"
             )
-        #: What is kept for each item; "batch", "source", "choices" and "places" vary.
+        #: What is kept between steps; names stand for what varies.
         self.shapes: dict[str, tuple[int | str, ...]] = {
-            name: tuple(inputs[name].shape) for name in (NAMES, *self.memory, *self.caches)
+            name: tuple(inputs[name].shape) for name in (*self.rows, *self.caches, *self.questions)
         }
         #: NumPy's type of each input of the decoder.
         self.types: dict[str, type[np.generic]] = {
@@ -125,25 +136,62 @@ class ModelSession:
         self._decoder = _open(folder / graphs.decoder.file, wanted, threads)
         self.provider = str(self._decoder.get_providers()[0])
 
-    def encode(self, tokens: Array, paths: Array) -> dict[str, Array]:
-        """int64 (B, S) twice -> the tensors named in :attr:`memory`, one row an item."""
-        given = {"tokens": tokens, "digits": path_rows(paths)}
-        outputs = self._encoder.run(self.memory, given)
-        return dict(zip(self.memory, outputs, strict=True))
+    def encode(self, sources: Sequence[Encoded]) -> Encoding:
+        """What the decoder asks of ``sources``, all their tokens in a row."""
+        sizes = [whole(len(source.ids)) for source in sources]
+        plan = Plan(max(sizes))
+        # long ones first: the others find gaps
+        spans = sorted([(-size, index) for index, size in enumerate(sizes)])
+        placed = {index: plan.put(-size) for size, index in spans}
+        grid = np.zeros((len(plan.shelves), plan.length), np.int64)
+        seen = np.zeros((len(plan.shelves), 1, plan.length, plan.length), np.bool_)
+        cells = np.empty((sum([len(source.ids) for source in sources]), 2), np.int64)
+        start = 0
+        for index, source in enumerate(sources):
+            span, end = placed[index], start + len(source.ids)
+            own = slice(span.first, span.first + len(source.ids))
+            grid[span.shelf, own] = np.arange(start, end)
+            seen[span.shelf, 0, own, own] = True
+            cells[start:end, 0] = span.shelf
+            cells[start:end, 1] = np.arange(own.start, own.stop)
+            start = end
+        given = {
+            "tokens": np.array([token for source in sources for token in source.ids]),
+            "digits": path_rows(np.array([path for source in sources for path in source.paths])),
+            "grid": grid,
+            "cells": cells,
+            "seen": seen,
+        }
+        *rows, cross = self._encoder.run([*self._pointers, _CROSS], given)
+        return Encoding(
+            dict(zip(self._pointers, rows, strict=True)),
+            cross.reshape(len(cross), len(self.questions), self.heads, -1),
+        )
 
-    def bind(self, tensors: Mapping[str, Array]) -> Binding:
-        """Keep what the decoder reads and writes at every step where it runs."""
-        return Binding(self._decoder, tensors, self.caches, self.device)
+    def bind(self) -> Binding:
+        """The decoder, to run with what it is told and what is kept where it runs."""
+        return Binding(self._decoder, self.device, self.caches)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What the encoder gives of T tokens: ``rows`` (T, C) by name, ``questions`` (T, 2 L, H, D).
+
+    The latter are keys and values of each of the decoder's L layers.
+    """
+
+    rows: Mapping[str, Array]
+    questions: Array
 
 
 class Told:
     """What the decoder is told anew at a step: arrays by name, to be written over.
 
-    ``width`` is that of the grid.
+    ``shape`` is that of the grid of items.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], width: int) -> None:
-        self.width = width
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.shape = arrays["grid"].shape
         # ONNX Runtime does not keep the arrays alive that it looks into
         self._arrays = arrays
         #: The arrays themselves, as ONNX Runtime takes them.
@@ -165,46 +213,37 @@ class _Found:
 
 
 class Binding:
-    """A decoder bound to the tensors of a batch by name: the grammar, and all that is kept.
+    """A decoder, and the tensors that it runs with: what it is told, and what is :class:`Kept`."""
 
-    On the CPU the arrays themselves are bound, so steps change the caches in place;
-    elsewhere they are copied and :meth:`fetch` brings the caches back.
-    """
-
-    def __init__(
-        self, decoder: Any, tensors: Mapping[str, Array], caches: Sequence[str], device: str
-    ) -> None:
+    def __init__(self, decoder: Any, device: str, caches: Sequence[str]) -> None:
         self._decoder = decoder
-        self._tensors = tensors
-        self._device = device
+        self.device = device
+        self.caches = caches
         self._binding = decoder.io_binding()
-        values = {
-            name: ort.OrtValue.ortvalue_from_numpy(array, device, 0)
-            for name, array in tensors.items()
-        }
-        self._caches = {name: values[name] for name in caches} if self.copies else {}
-        for name, value in values.items():
-            self._binding.bind_ortvalue_input(name, value)
-        for name in caches:
-            self._binding.bind_ortvalue_output(f"new_{name}", values[name])
-        self._rows = len(tensors[caches[0]])
         self._told: Told | None = None
         self._found: _Found | None = None
-        self._all_found: dict[tuple[int, int], _Found] = {}
+        self._all_found: dict[tuple[int, ...], _Found] = {}
+
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Run with ``values``, by name, from now on; caches are written in place."""
+        for name, value in values.items():
+            self._binding.bind_ortvalue_input(name, value)
+            if name in self.caches:
+                self._binding.bind_ortvalue_output(f"new_{name}", value)
 
     def step(self, told: Told, continuations: int) -> tuple[Array, Array]:
         """One decoder step: log-probabilities and tokens, (B, W, K) each.
 
         The arrays are written over by the next step.
         """
-        if told is not self._told or self.copies:
+        if told is not self._told or self.device != "cpu":
             for name, value in told.values.items():
                 self._binding.bind_ortvalue_input(name, value)
             self._told = told
-        shape = told.width, continuations
+        shape = *told.shape, continuations
         found = self._all_found.get(shape)
         if found is None:
-            found = self._all_found[shape] = _Found(self._rows, *shape)
+            found = self._all_found[shape] = _Found(*shape)
         if found is not self._found:
             self._binding.bind_ortvalue_input("continuations", found.continuations)
             self._binding.bind_ortvalue_output("best", found.best_value)
@@ -213,15 +252,47 @@ class Binding:
         self._decoder.run_with_iobinding(self._binding)
         return found.best, found.index
 
-    @property
-    def copies(self) -> bool:
-        """Whether the tensors are copies in the memory of a device."""
-        return self._device != "cpu"
 
-    def fetch(self) -> None:
-        """Bring the caches back to their arrays from a device with memory of its own."""
-        for name, value in self._caches.items():
-            np.copyto(self._tensors[name], value.numpy())
+class Kept:
+    """Tensors that are kept between steps: some rows of ``arrays``, as many of each.
+
+    On the CPU the arrays themselves are bound, so steps change the caches in place;
+    elsewhere copies are, which :meth:`open` brings back.
+    """
+
+    def __init__(self, binding: Binding, arrays: Mapping[str, Array]) -> None:
+        self.arrays = arrays
+        self._binding = binding
+        self._values: dict[int, dict[str, Any]] = {}
+        self._bound = 0
+
+    def bind(self, count: int) -> None:
+        """Have the decoder look at the first ``count`` rows."""
+        if count == self._bound:
+            return
+        values = self._values.get(count)
+        if values is None:
+            values = self._values[count] = {
+                name: ort.OrtValue.ortvalue_from_numpy(array[:count], self._binding.device, 0)
+                for name, array in self.arrays.items()
+            }
+        self._binding.keep(values)
+        self._bound = count
+
+    def open(self) -> None:
+        """Before a change: have the arrays up to date, and no copy of them in use."""
+        if self._binding.device != "cpu" and self._bound:
+            for name in self.arrays.keys() & self._binding.caches:
+                self.arrays[name][: self._bound] = self._values[self._bound][name].numpy()
+            self._values.clear()
+            self._bound = 0
+
+    def replace(self, arrays: Mapping[str, Array]) -> None:
+        """Keep ``arrays`` instead."""
+        self.open()
+        self.arrays = arrays
+        self._values.clear()
+        self._bound = 0
 
 
 def _open(path: Path, wanted: list[str], threads: int) -> Any:

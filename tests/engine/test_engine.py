@@ -221,7 +221,7 @@ def test_failure_in_decoding_reaches_the_caller(folder: Path) -> None:
     """A question that breaks the batch fails; the next one works."""
 
     async def work(engine: Engine) -> None:
-        broken = Encoded((v.VAR,), (0, 1), (), ())  # a path too many
+        broken = Encoded((10_000,), (0,), (), ())  # no such token
         with pytest.raises(RuntimeError, match="decoding failed"):
             await engine.generate("tiny", broken)
         assert (await engine.generate("tiny", QUESTIONS[0], max_tokens=3)).hypotheses

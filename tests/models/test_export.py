@@ -89,15 +89,21 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
     options.intra_op_num_threads = 1
     encode = ort.InferenceSession(folder / encoder, options)
     step = ort.InferenceSession(folder / decoder, options)
-    longest = max(len(item.source.ids) for item in forced) + 5
-    tokens = np.full((len(forced), longest), v.PAD, np.int64)
-    codes = np.zeros_like(tokens)
-    for row, item in enumerate(forced):
-        tokens[row, : len(item.source.ids)] = item.source.ids
-        codes[row, : len(item.source.ids)] = item.source.paths
-    names = [output.name for output in encode.get_outputs()]
-    given = {"tokens": tokens, "digits": paths.rows(codes)}
-    memory = dict(zip(names, encode.run(names, given), strict=True))
+    sizes = [len(item.source.ids) for item in forced]
+    longest = max(sizes) + 5
+    there = np.arange(longest) < np.array(sizes)[:, None]
+    grid = np.zeros(there.shape, np.int64)
+    grid[there] = np.arange(sum(sizes))
+    codes = np.array([path for item in forced for path in item.source.paths])
+    given = {
+        "tokens": np.array([token for item in forced for token in item.source.ids]),
+        "digits": paths.rows(codes),
+        "grid": grid,
+        "cells": np.argwhere(there),
+        "seen": there[:, None, None] & there[:, None, :, None],
+    }
+    outputs = encode.run(["pointer_keys", "pointer_values", "cross"], given)
+    keys, values, cross = (array[grid] for array in outputs)
     past = {
         given.name: np.zeros(
             (len(forced), given.shape[1], PLACES, given.shape[3]), FLOATS[given.type]
@@ -107,10 +113,20 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
     }
     (kind,) = {given.type for given in step.get_inputs() if given.name == "refers"}
     heads = next(iter(past.values())).shape[1]
+    # one of these for keys and one for values, of each layer
+    crossed = cross.reshape(len(forced), longest, len(past), heads, -1).transpose(2, 0, 3, 1, 4)
+    memory = {
+        "mask": np.where(there, 0, -1e4).astype(keys.dtype)[:, None],
+        "pointer_keys": keys,
+        "pointer_values": values,
+        **{name.replace("past", "cross"): array for name, array in zip(past, crossed, strict=True)},
+    }
     rng = random.Random(1)
     for now in range(max(3 * i + len(item.answer) for i, item in enumerate(forced))):
         rows = [i for i, item in enumerate(forced) if 0 <= now - 3 * i < len(item.answer)]
         shape = (len(rows), WIDTH)
+        # everybody has a shelf
+        cells = np.repeat(np.arange(len(rows))[:, None], WIDTH, 1)
         columns = [forced[i].column[now - 3 * i] for i in rows]
         visible = np.zeros((len(rows), 1, WIDTH, PLACES), np.bool_)
         for row, i in enumerate(rows):
@@ -139,10 +155,11 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
                 ),
                 "refers": refers.astype(FLOATS[kind])[:, None],
                 "places": places,
-                "cells": np.stack([np.arange(len(rows)), columns], 1),
-                "grid": np.repeat(np.arange(len(rows))[:, None], WIDTH, 1),
+                **dict.fromkeys(("grid", "self_grid", "cross_grid"), cells),
+                **dict.fromkeys(("self_cells", "cross_cells"), np.stack([cells[:, 0], columns], 1)),
                 "rules": np.zeros(shape, np.int64),
                 "visible": visible,
+                "asked": np.repeat(there[rows, None, None], WIDTH, 2),
                 "continuations": np.array([v.SIZE + longest]),
                 "grammar": np.zeros((1, v.SIZE + longest), np.float32),
                 "names": np.zeros((len(rows), 1, v.SIZE + longest), np.float32),
