@@ -27,8 +27,8 @@ _log = structlog.get_logger(__name__)
 #: Exit code when the service could not be started; uvicorn's own is the same.
 START_FAILED: Final = 3
 
-#: Seconds for which the event loop may keep the engine's thread from the interpreter, and the other
-#: way round. With Python's 5 ms a decoder step, which takes 3, often waits for longer than it takes.
+#: Seconds for which the event loop may keep the interpreter from the engine, and the other
+#: way round. With the usual 5 ms a decoder step, which takes 3, often waits longer than it takes.
 SWITCH_S: Final = 0.0005
 
 #: Seconds beyond the longest deadline that a stop waits for what runs.

@@ -368,7 +368,7 @@ def _serve(stream: socket.socket, memory: int, preload: list[str]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # a worker that gets a request does not take the core from who sent it; only Linux has the policy
+    # who gets a request does not take the core from who sent it; only Linux has this policy
     with contextlib.suppress(AttributeError, OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     with contextlib.suppress(ValueError, OSError):  # not every system has the limit
