@@ -149,7 +149,7 @@ def main(
     folder: Annotated[Path, typer.Option(help="Where the artifacts lie.")] = _ARTIFACTS,
     variants: Annotated[str, typer.Option(help="Precisions, comma separated.")] = "float32,int8",
     threads: Annotated[int, typer.Option(help="Threads a step uses.")] = 1,
-    count: Annotated[int, typer.Option(help="Questions for each line.")] = 200,
+    count: Annotated[int, typer.Option(help="Questions for each line.")] = 800,
     ctranslate2: Annotated[bool, typer.Option(help="Time CTranslate2 beside it.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write the figures as JSON, too.")] = None,
 ) -> None:
