@@ -56,10 +56,17 @@ class Evaluator:
     def range(self, expr: sympy.Basic, at: Mapping[sympy.Symbol, Any]) -> int:
         """Decimal digits between the largest and the smallest value met on the way.
 
-        A term that small beside one that large is invisible with fewer digits.
+        A term that small beside one that large is invisible with fewer digits. What functions
+        are short of their limits counts as met: 1 - tanh(100) is 1e-87.
         """
         _, memo = self._values(expr, at)
-        magnitudes = [self.context.mag(v) for v in memo.values() if v and self.context.isfinite(v)]
+        mag = self.context.mag
+        magnitudes = [mag(v) for v in memo.values() if v and self.context.isfinite(v)]
+        for node in memo:
+            if isinstance(node, sympy.tanh | sympy.coth | sympy.erf):
+                u = abs(self.context.re(memo[node.args[0]]))
+                short = u * u if isinstance(node, sympy.erf) else 2 * u
+                magnitudes.append(-int(1.443 * short))
         return int(0.302 * (max(magnitudes, default=0) - min(magnitudes, default=0)))
 
     def _values(
