@@ -114,8 +114,9 @@ def slots(tokens: Sequence[int]) -> Iterator[tuple[int, int]]:
 def advance(open_slots: list[tuple[int, int]], token: int) -> None:
     """Fill the last of ``open_slots`` (parent, path) with ``token``; its own slots are pushed."""
     _, path = open_slots.pop()
-    for slot in range(v.arity(token) - 1, -1, -1):
-        open_slots.append((token, child_path(path, slot)))
+    if token < v.SIZE:  # a reference has no slots
+        for slot in range(v.ARITIES[token] - 1, -1, -1):
+            open_slots.append((token, child_path(path, slot)))
 
 
 def decode(tokens: Sequence[int], source: Encoded) -> Tree:

@@ -12,8 +12,6 @@ in the tree of the question from the reference before, so that it holds for othe
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from service.engine.search import Partial, Search
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded
@@ -48,11 +46,8 @@ assert v.SIZE <= _NOBODY
 assert _FAR < 256
 
 
-class Context(NamedTuple):
-    """What a guess is made by: much, and, where that was never seen, little."""
-
-    long: int
-    short: int
+#: What a guess is made by: much, and, where that was never seen, little.
+Context = tuple[int, int]
 
 
 class DraftTable:
@@ -65,7 +60,8 @@ class DraftTable:
 
     def guess(self, context: Context) -> tuple[int, float] | None:
         """The symbol to expect, and how probable it is."""
-        found = self._seen.get(context.long) or self._seen.get(context.short)
+        long, short = context
+        found = self._seen.get(long) or self._seen.get(short)
         return None if found is None else (found & 0xFF, (found >> 8) / (_SURE + 1))
 
     def learn(self, context: Context, symbol: int) -> None:
@@ -136,7 +132,7 @@ class Trail:
         around = self._around.get(self._last)
         if around is None:
             around = self._around[self._last] = self._neighbourhood(self._last)
-        return Context(
+        return (
             (self._history << 32 | around) << 9 | slot,
             # negative, so that no long one is the same
             -1 - ((self._history & _TWO) << 16 | (around & 0x7F) << 9 | slot),

@@ -208,15 +208,11 @@ class Search:
     ) -> Partial:
         parent, path = open_slots[-1]
         allowed = rule(kind(parent, path, self.output), self.longest - len(tokens), len(open_slots))
-        previous = tokens[-1] if tokens else v.START
-        return Partial(
-            tokens,
-            score,
-            open_slots,
-            past,
-            *(NOTHING if previous >= v.SIZE else previous, FIRST_PARENT + parent, path),
-            *(previous - v.SIZE if previous >= v.SIZE else -1, allowed),
-        )
+        word, pointed = tokens[-1] if tokens else v.START, -1
+        if word >= v.SIZE:
+            word, pointed = NOTHING, word - v.SIZE
+        place = FIRST_PARENT + parent
+        return Partial(tokens, score, open_slots, past, word, place, path, pointed, allowed)
 
 
 def _ends(partial: Partial, token: int) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from models import artifacts
 from service.engine.batch import Batch, Item
-from service.engine.draft import Context, Drafter, DraftTable, Trail
+from service.engine.draft import Drafter, DraftTable, Trail
 from service.engine.search import Hypothesis, Search
 from service.engine.session import ModelSession
 from tests import tiny_model
@@ -103,7 +103,7 @@ def test_what_is_learned_holds_for_other_questions() -> None:
     """``f'(g) g'``: the reference that follows is told by the way, not by the position."""
     table = DraftTable()
 
-    def context(source: Encoded, tokens: tuple[int, ...]) -> tuple[Trail, Context]:
+    def context(source: Encoded, tokens: tuple[int, ...]) -> tuple[Trail]:
         trail = Trail(source)
         trail.follow(tokens)
         return trail, trail.context(v.ID["mul"], 2)
@@ -123,7 +123,7 @@ def test_what_is_learned_holds_for_other_questions() -> None:
 def test_a_table_changes_its_mind_and_forgets() -> None:
     """What is no longer written loses its place; old contexts make room for new ones."""
     table = DraftTable(most_contexts=10)
-    context = Context(1, -1)
+    context = (1, -1)
     for _ in range(20):
         table.learn(context, 7)
     guess = table.guess(context)
@@ -136,9 +136,9 @@ def test_a_table_changes_its_mind_and_forgets() -> None:
     assert changed is not None
     assert changed[0] == 8
     for i in range(2, 12):
-        table.learn(Context(i, -i), 9)
+        table.learn((i, -i), 9)
     assert table.guess(context) is None
-    assert table.guess(Context(11, -11)) is not None
+    assert table.guess((11, -11)) is not None
 
 
 def test_only_one_hypothesis_gets_a_draft(session: ModelSession) -> None:
