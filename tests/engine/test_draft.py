@@ -9,7 +9,7 @@ import pytest
 
 from models import artifacts
 from service.engine.batch import Batch, Item
-from service.engine.draft import Drafter, DraftTable, Trail
+from service.engine.draft import Context, Drafter, DraftTable, Trail
 from service.engine.search import Hypothesis, Search
 from service.engine.session import ModelSession
 from tests import tiny_model
@@ -103,7 +103,7 @@ def test_what_is_learned_holds_for_other_questions() -> None:
     """``f'(g) g'``: the reference that follows is told by the way, not by the position."""
     table = DraftTable()
 
-    def context(source: Encoded, tokens: tuple[int, ...]) -> tuple[Trail]:
+    def context(source: Encoded, tokens: tuple[int, ...]) -> tuple[Trail, Context]:
         trail = Trail(source)
         trail.follow(tokens)
         return trail, trail.context(v.ID["mul"], 2)
