@@ -37,6 +37,9 @@ from tokenizer.tree import Tree
 #: Bits of the largest number that a power may make.
 MAX_BITS: Final = 400
 
+#: Nodes that a fraction in a fraction counts for.
+NESTED: Final = 3
+
 #: Primes whose squares (and higher powers) are taken out of roots.
 _PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
 
@@ -177,17 +180,14 @@ class _Reader:
         shared = set.intersection(*(set(powers) for powers in every))
         divided = {b for powers in every for b, exponent in powers.items() if is_below(b, exponent)}
         least = {base: _least(every, base) for base in shared | divided}
-        # of equally long forms the one with a common denominator
-        forms: list[dict[Base, Rational]] = [] if divided <= shared else [least]
+        divisors: list[dict[Base, Rational]] = [] if divided <= shared else [least]
         if divided & shared:
-            forms.append({base: least[base] for base in shared})
-        forms.append({base: _nearest(every, base) for base in shared})
-        best = self._sum(terms)
-        for common in forms:
-            form = self._without(terms, common) if common else best
-            if form.weight < best.weight:
-                best = form
-        return best
+            divisors.append({base: least[base] for base in shared})
+        nearest = {base: _nearest(every, base) for base in shared}
+        # of equally long forms the one with a common denominator, then the sum as it is
+        forms = [self._without(terms, common) for common in divisors]
+        forms += [self._sum(terms), self._without(terms, nearest)]
+        return min(forms, key=_cost)
 
     def _without(self, terms: Sequence[Product], common: Mapping[Base, Rational]) -> Product:
         """The sum with the powers ``common`` taken out; a base that is not there has power 0."""
@@ -304,6 +304,19 @@ class _Reader:
         if head in DIRECT and alone is not None and alone.head in INVERSE:
             raise Outside("a function of its inverse")
         return Product(1, {self._base("call", head, of): 1})
+
+
+def _cost(form: Product) -> int:
+    """The weight, and more for a fraction in a fraction, which is hard to read."""
+    divided = any(is_below(base, exponent) for base, exponent in form.powers.items())
+    nested = divided and any(
+        is_below(base, exponent)
+        for one, power in form.powers.items()
+        if one.kind == "sum" and power == 1
+        for term in one.parts
+        for base, exponent in term.powers.items()
+    )
+    return form.weight + NESTED * nested
 
 
 def _raised(number: Rational, exponent: int) -> Rational:
