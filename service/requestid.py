@@ -18,7 +18,6 @@ def current_request_id() -> str:
 
 def adopt_request_id(offered: str) -> str:
     """Make ``offered`` the current id if it is a plain word of up to 64, else a new one."""
-    made = f"{random.getrandbits(128):032x}"
-    request_id = offered if _ACCEPTED.match(offered) else made
+    request_id = offered if _ACCEPTED.match(offered) else f"{random.getrandbits(128):032x}"
     _current.set(request_id)
     return request_id

@@ -63,8 +63,7 @@ class Server(uvicorn.Server):
 
 def run(settings: Settings) -> None:
     """Serve until a signal; leaves with ``SystemExit``, 0 after SIGTERM."""
-    configure_logs(settings)
-    sys.setswitchinterval(SWITCH_S)
+    _prepare(settings)
     # uvicorn finishes what runs and then sends itself the signal again: a clean end, not a death
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if settings.processes > 1:
@@ -78,9 +77,14 @@ def run(settings: Settings) -> None:
 def application() -> FastAPI:
     """The application of one of several processes, which has only the environment to go by."""
     settings = Settings()
+    _prepare(settings)
+    return create_app(settings)
+
+
+def _prepare(settings: Settings) -> None:
+    """What holds for the whole of a process."""
     configure_logs(settings)
     sys.setswitchinterval(SWITCH_S)
-    return create_app(settings)
 
 
 def _run_several(settings: Settings) -> None:

@@ -84,7 +84,7 @@ class Shelves:
         if size == self.length:
             return
         longest = max([size, *(span.size for span in self._plan)])
-        length = -(-longest // self._block) * self._block
+        length = whole(longest, self._block)
         if length <= self.length <= 2 * length:
             return
         spans = sorted(self._plan, key=lambda span: -span.size)

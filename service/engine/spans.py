@@ -22,9 +22,9 @@ BLOCK = 16
 _SUMMED = 512
 
 
-def whole(size: int) -> int:
+def whole(size: int, block: int = BLOCK) -> int:
     """``size``, and what is missing to whole blocks."""
-    return -(-size // BLOCK) * BLOCK
+    return -(-size // block) * block
 
 
 @dataclass(eq=False, slots=True)

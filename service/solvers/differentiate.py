@@ -8,11 +8,13 @@ normalised Tree, so neither names nor spelling change an answer.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Final
 
 from service.cache import question_key
+from service.engine import Generation
 from service.problems import Problem
 from service.resources import Resources
 from service.schemas import (
@@ -34,7 +36,7 @@ from service.verification.derivative import (
     check_derivative,
     differentiate_symbolically,
 )
-from tokenizer.codec import Malformed, decode
+from tokenizer.codec import Encoded, Malformed, decode
 from tokenizer.normalise import VARIABLE, Normalised, normalise, rename_text
 from tokenizer.tree import Tree
 
@@ -179,14 +181,8 @@ async def _step(
     for width in sorted({1, beam}):
         source, generation = await generate(resources, watch, TASK, tree, width, give_up)
         with watch.stage("verify"):
-            hypotheses: list[Tree] = []
-            for hypothesis in generation.hypotheses:
-                try:
-                    candidate = decode(hypothesis.tokens, source)
-                except Malformed:
-                    continue
-                if candidate.size <= LARGEST_HYPOTHESIS and candidate not in (*hypotheses, *tried):
-                    hypotheses.append(candidate)
+            found = _trees(generation, source)
+            hypotheses = [hypothesis for hypothesis in found if hypothesis not in tried]
             if not hypotheses:
                 continue
             tried += hypotheses
@@ -197,6 +193,17 @@ async def _step(
     if outcome is None:
         raise NoAnswer("malformed", "no hypothesis of the model is a formula")
     return outcome
+
+
+def _trees(generation: Generation, source: Encoded) -> list[Tree]:
+    """The hypotheses that are worth a look, each once."""
+    trees: dict[Tree, None] = {}
+    for hypothesis in generation.hypotheses:
+        with contextlib.suppress(Malformed):
+            tree = decode(hypothesis.tokens, source)
+            if tree.size <= LARGEST_HYPOTHESIS:
+                trees[tree] = None
+    return list(trees)
 
 
 async def _by_sympy(tree: Tree, order: int, resources: Resources, watch: Stopwatch) -> Answer:

@@ -7,8 +7,7 @@ out and no polynomial is factored. What comes out is a proposal: callers prove i
 (:func:`service.verification.chain.identical`).
 
 Elementary functions of variables are known here. What SymPy would simplify by knowing more
-(functions of their inverses, of numbers, of negative arguments, moduli hidden in roots) is
-:class:`Outside`.
+(functions of numbers, of negative arguments, moduli hidden in roots) is :class:`Outside`.
 """
 
 from __future__ import annotations

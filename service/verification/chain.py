@@ -24,8 +24,9 @@ from typing import Final
 
 import sympy
 
-from service.verification.compositions import PLACE, composed, filled
+from service.verification.compositions import CIRCULAR, HYPERBOLIC, PLACE, composed, filled
 from service.verification.convert import ConversionError, from_sympy
+from service.verification.products import HALF, Rational
 from tokenizer.tree import Tree, call, integer
 
 #: Steps between exponents of one base that are looked for.
@@ -34,12 +35,8 @@ ZERO: Final = integer(0)
 ONE: Final = integer(1)
 TWO: Final = integer(2)
 
-Rational = int | Fraction
-
 #: Primes of a positive rational number with their exponents.
 Primes = tuple[tuple[int, int], ...]
-
-_HALF: Final = Fraction(1, 2)
 
 #: Bases of roots are compared up to fractions of numbers that are not larger. That two residues
 #: have such a ratio by chance is below 2^49/2^254 for each pair.
@@ -51,9 +48,6 @@ LEAF: Final = 60
 
 #: Heads that are products of powers.
 _PRODUCTS: Final = frozenset({"mul", "div", "pow", "sqrt"})
-
-_CIRCULAR: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
-_HYPERBOLIC: Final = frozenset({"sinh", "cosh", "tanh", "coth", "sech", "csch"})
 
 
 class Unsupported(Exception):
@@ -123,9 +117,9 @@ class DifferentialField:
         simpler = composed(tree)
         if simpler is not None:
             return self.value(simpler)
-        if head in _CIRCULAR:
+        if head in CIRCULAR:
             return self._circular(head, args[0])
-        if head in _HYPERBOLIC or head == "exp":
+        if head in HYPERBOLIC or head == "exp":
             return self._exponential(head, args[0])
         if len(args) == 1:
             return self._generator(head, args[0])
@@ -162,7 +156,7 @@ class DifferentialField:
             left = self._factors(args[0], exponent, into)
             return left * self._factors(args[1], other, into) % self.prime
         if head in ("sqrt", "pow"):
-            inner = _HALF if head == "sqrt" else _rational(args[1])
+            inner = HALF if head == "sqrt" else _rational(args[1])
             # (u^r)^e = u^(r e): for a whole e, or where the argument of u^r is that of u times r
             if inner is not None and (whole or abs(inner.numerator) < inner.denominator):
                 return self._factors(args[0], inner * exponent, into)

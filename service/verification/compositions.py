@@ -13,8 +13,11 @@ from tokenizer.tree import Tree
 #: The symbol in rules that stands for their argument.
 PLACE: Final = "_u"
 
+CIRCULAR: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
+HYPERBOLIC: Final = frozenset({"sinh", "cosh", "tanh", "coth", "sech", "csch"})
+
 #: Functions, and inverses of functions.
-DIRECT: Final = frozenset("sin cos tan cot sec csc sinh cosh tanh coth sech csch exp".split())
+DIRECT: Final = CIRCULAR | HYPERBOLIC | {"exp"}
 INVERSE: Final = frozenset(
     "asin acos atan acot asec acsc asinh acosh atanh acoth asech acsch log".split()
 )

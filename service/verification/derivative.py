@@ -20,7 +20,7 @@ from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
 from service.verification.lowest_terms import NotRational, in_lowest_terms, is_rational
 from service.verification.screening import complex_values, sample
-from service.verification.slopes import plainly_the_slope
+from service.verification.slopes import TINY, plainly_the_slope
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.render import to_text
 from tokenizer.tree import Tree, integer
@@ -31,9 +31,6 @@ TIDY_LIMIT_S: Final = 0.25
 #: Larger answers (in nodes), and higher powers, are not rearranged.
 TIDY_SIZE: Final = 250
 TIDY_EXPONENT: Final = 12
-
-#: A sum that is larger than this in doubles at some point of the sample is not zero.
-PLAINLY_NOT_ZERO: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +377,7 @@ def _may_be_zero(expr: sympy.Expr) -> bool:
         base, exponent = factor.as_base_exp()
         if base.is_Add and not exponent.is_negative:
             values = complex_values(base, points) if symbols else np.zeros(1)
-            if not np.any(np.abs(values) > PLAINLY_NOT_ZERO):
+            if not np.any(np.abs(values) > TINY):
                 return True
     return False
 

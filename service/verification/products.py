@@ -91,10 +91,12 @@ def size_of(number: Rational) -> Rational:
 
 
 def plain(number: Rational) -> Rational:
+    """The same number, an ``int`` where it is whole."""
     return number.numerator if number.denominator == 1 else number
 
 
 def quotient(a: Rational, b: Rational) -> Rational:
+    """a/b."""
     return plain(Fraction(a) / b)
 
 
@@ -158,6 +160,7 @@ def spread_of(product: Product) -> tuple[int, Base, Rational] | None:
 
 
 def sum_weight(terms: Sequence[Product]) -> int:
+    """Nodes of the Tree of the sum of ``terms``."""
     negative = sum(term.coefficient < 0 for term in terms)
     signs = negative - (negative == len(terms))
     return sum(term.weight for term in terms) + len(terms) - 1 - signs

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from service.verification.compositions import CIRCULAR
 from service.verification.convert import CONSTRUCTORS
 from service.verification.differentiation import SMALL_STEP, STEP, SUSPICION
 from service.verification.screening import RULES, sample
@@ -44,7 +45,7 @@ SCALES: Final = (1.0, 2.0**-10, 1.0 + 0.5j)
 #: A sum that is larger than this part of its terms, at some point, is not zero everywhere.
 PLAINLY_NOT_ZERO: Final = 1e-6
 
-#: A function that is larger than this at some point is not zero.
+#: A function that is larger than this in doubles at some point is not zero.
 TINY: Final = 1e-3
 
 _FUNCTIONS: Final = {
@@ -52,7 +53,6 @@ _FUNCTIONS: Final = {
     for head in ELEMENTARY
     if head not in ("Abs", "sign") and CONSTRUCTORS[head] in RULES
 }
-_CIRCULAR: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _CONSTANTS: Final = {"pi": np.pi, "E": np.e}
 
 Values = NDArray[np.inexact[Any]]
@@ -136,20 +136,23 @@ def plainly_the_slope(expression: Tree, slope: Tree, variable: str) -> bool:
     names = tuple(sorted({*expression.symbols(), *slope.symbols()}))
     if variable not in names:
         return False
-    points = sample(names).coordinates
-    turning = [node.args[0] for node in expression.preorder() if node.head in _CIRCULAR]
+    coordinates = sample(names).coordinates
+    turning = [node.args[0] for node in expression.preorder() if node.head in CIRCULAR]
     good, zero = 0, True
     try:
         with np.errstate(all="ignore"):
             for scale in SCALES:
-                if isinstance(scale, complex) and _is_real_somewhere(expression, names, points):
+                if isinstance(scale, complex) and _is_real_somewhere(
+                    expression, names, coordinates
+                ):
                     return False
-                at = {name: scale * points[:, k] for k, name in enumerate(names)}
-                claimed = np.broadcast_to(Points(at).value(slope), (len(points),))
+                at = {name: scale * coordinates[:, k] for k, name in enumerate(names)}
+                points = Points(at)
+                claimed = np.broadcast_to(points.value(slope), (len(coordinates),))
                 zero = zero and not np.any(np.abs(claimed) > TINY)
                 differences = _Differences(expression, variable, turning, scale)
                 agreeing = _agreeing(differences, claimed, at)
-                if agreeing is None or _may_divide_by_zero(expression, at):
+                if agreeing is None or _may_divide_by_zero(expression, points):
                     return False
                 good += agreeing
                 if good >= ENOUGH and not zero:
@@ -215,20 +218,19 @@ class _Differences:
         return numeric, 1e-12 * np.max(np.abs(values), axis=0) / h, turned
 
 
-def _is_real_somewhere(expression: Tree, names: Sequence[str], points: Values) -> bool:
+def _is_real_somewhere(expression: Tree, names: Sequence[str], coordinates: Values) -> bool:
     """Whether it has a real value at some point, as a whole if not in all of its parts."""
-    at = {name: points[:, k].astype(np.complex128) for k, name in enumerate(names)}
-    values = np.broadcast_to(Points(at).value(expression), (len(points),))
+    at = {name: coordinates[:, k].astype(np.complex128) for k, name in enumerate(names)}
+    values = np.broadcast_to(Points(at).value(expression), (len(coordinates),))
     size = np.abs(values)
     return bool(np.any((size < DROWNING) & (np.abs(values.imag) <= NOISE * size)))
 
 
-def _may_divide_by_zero(expression: Tree, at: Mapping[str, Values]) -> bool:
+def _may_divide_by_zero(expression: Tree, points: Points) -> bool:
     """False only where it is plain that no divisor, base or logarithm's argument is zero.
 
     Only sums are zero without being so at sight.
     """
-    points = Points(at)
     for node in expression.preorder():
         below = {"div": 1, "pow": 0, "log": 0}.get(node.head)
         for factor in () if below is None else _factors(node.args[below]):
