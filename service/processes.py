@@ -9,15 +9,20 @@ import threading
 import types
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import Finalize
 from typing import Final
+from weakref import WeakSet
 
 _LAUNCH: Final = threading.Lock()
+
+_CHILDREN: Final[WeakSet[BaseProcess]] = WeakSet()
 
 
 def launch(process: BaseProcess) -> None:
     """Start ``process``, of a context that spawns or has a fork server."""
     with _without_main():
         process.start()
+    _CHILDREN.add(process)
 
 
 def leave_signals_to_parent() -> None:
@@ -39,3 +44,12 @@ def _without_main() -> Iterator[None]:
             yield
         finally:
             sys.modules["__main__"] = main
+
+
+def _kill_children() -> None:
+    for process in _CHILDREN:
+        process.kill()
+
+
+# a program that ends without having ended its children would wait for them, which wait for it
+Finalize(None, _kill_children, exitpriority=100)

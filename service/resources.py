@@ -124,7 +124,7 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
                 updating.cancel()
     finally:
         starting.cancel()
-        await asyncio.wait([starting])
+        await asyncio.gather(starting, return_exceptions=True)
         await engine.stop()
         await cache.close()
 

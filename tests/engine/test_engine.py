@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -298,6 +300,18 @@ def test_a_process_that_hangs_is_replaced(folder: Path) -> None:
         assert engine.pid != hung
 
     in_engine(folder, work)
+
+
+def test_a_program_that_forgets_its_engine_ends(folder: Path) -> None:
+    """A process that nobody stopped does not keep the program that started it."""
+    program = (
+        "import asyncio, pathlib, sys\n"
+        "from service.engine import Engine\n"
+        "engine = Engine(pathlib.Path(sys.argv[1]), device='cpu')\n"
+        "asyncio.run(engine.start())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(folder)], timeout=120, check=False)
+    assert ended.returncode == 0
 
 
 def test_models_are_described(folder: Path) -> None:
