@@ -156,8 +156,8 @@ class Standing:
             *(rows.caches.count, rows.caches.length),
             *(rows.questions.count, rows.questions.length),
         )
-        #: First places of the caches, (B,).
-        self.firsts = np.array([span.first for span in rows.written])
+        #: First places of the caches.
+        self.firsts = [span.first for span in rows.written]
         #: Which places of its shelf are those of an item's question: bool (B, Q).
         begins = np.array([span.first for span in rows.asked])[:, None]
         places = np.arange(rows.questions.length) - begins

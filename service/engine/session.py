@@ -1,7 +1,7 @@
 """The two graphs of a model in ONNX Runtime, on the CPU or on a CUDA device.
 
 The caches of the decoder are outputs bound to the memory of their inputs, so a
-step writes only what is new; what it is told is written over what the last one was told.
+step writes only what is new.
 """
 
 from __future__ import annotations
@@ -184,22 +184,6 @@ class Encoding:
     questions: Array
 
 
-class Told:
-    """What the decoder is told anew at a step: arrays by name, to be written over.
-
-    ``shape`` is that of the grid of items.
-    """
-
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self.shape = arrays["grid"].shape
-        # ONNX Runtime does not keep the arrays alive that it looks into
-        self._arrays = arrays
-        #: The arrays themselves, as ONNX Runtime takes them.
-        self.values = {
-            name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in arrays.items()
-        }
-
-
 class _Found:
     """Where a step puts what it finds, (B, W, K), with ONNX Runtime's views of it."""
 
@@ -220,7 +204,7 @@ class Binding:
         self.device = device
         self.caches = caches
         self._binding = decoder.io_binding()
-        self._told: Told | None = None
+        self._told: Mapping[str, Array] | None = None
         self._found: _Found | None = None
         self._all_found: dict[tuple[int, ...], _Found] = {}
 
@@ -231,16 +215,17 @@ class Binding:
             if name in self.caches:
                 self._binding.bind_ortvalue_output(f"new_{name}", value)
 
-    def step(self, told: Told, continuations: int) -> tuple[Array, Array]:
+    def step(self, told: Mapping[str, Array], continuations: int) -> tuple[Array, Array]:
         """One decoder step: log-probabilities and tokens, (B, W, K) each.
 
-        The arrays are written over by the next step.
+        ``told`` has what :data:`FEEDS` names, but for the last. The arrays given back are written
+        over by the next step.
         """
         if told is not self._told or self.device != "cpu":
-            for name, value in told.values.items():
-                self._binding.bind_ortvalue_input(name, value)
+            for name, array in told.items():
+                self._binding.bind_cpu_input(name, array)
             self._told = told
-        shape = *told.shape, continuations
+        shape = *told["grid"].shape, continuations
         found = self._all_found.get(shape)
         if found is None:
             found = self._all_found[shape] = _Found(*shape)
