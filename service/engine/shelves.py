@@ -68,9 +68,7 @@ class Shelves:
         if self._plan.grow(span, size):
             return
         old = Span(span.shelf, span.first, span.size)
-        self._plan.shelves[span.shelf].remove(span)
-        span.size = size
-        self._plan.place(span)
+        self._plan.move(span, size)
         self._reserve()
         self._kept.open()
         _move(self.tensors, old, self.tensors, span)

@@ -42,6 +42,8 @@ class Plan:
     def __init__(self, length: int) -> None:
         self.length = length
         self.shelves: list[list[Span]] = []
+        #: Places of each shelf that nothing stands in.
+        self._free: list[int] = []
 
     def __iter__(self) -> Iterator[Span]:
         return (span for shelf in self.shelves for span in shelf)
@@ -56,19 +58,20 @@ class Plan:
         """Find room for ``span``, which is nowhere."""
         size = span.size
         best, least = -1, (self.length, self.length)
-        for shelf, spans in enumerate(self.shelves):
-            # few spans, since a grid is as wide as all on one shelf; of those the fullest
-            free = self.length - sum([other.size for other in spans])
-            taken = len(spans), free
-            if taken < least and size <= free:
-                gap = self._gap(spans, size)
-                if gap is not None:
+        for shelf, free in enumerate(self._free):
+            if size <= free:
+                # few spans, since a grid is as wide as all on one shelf; of those the fullest
+                spans = self.shelves[shelf]
+                taken = len(spans), free
+                if taken < least and (gap := self._gap(spans, size)) is not None:
                     best, least, (index, first) = shelf, taken, gap
         if best < 0:
             best, index, first = len(self.shelves), 0, 0
             self.shelves.append([])
+            self._free.append(self.length)
         span.shelf, span.first = best, first
         self.shelves[best].insert(index, span)
+        self._free[best] -= size
 
     def grow(self, span: Span, size: int) -> bool:
         """Whether ``span`` could have ``size`` places where it is, and has them now."""
@@ -77,22 +80,35 @@ class Plan:
         end = shelf[after].first if after < len(shelf) else self.length
         if span.first + size > end or not _allowed(span.first, size):
             return False
+        self._free[span.shelf] -= size - span.size
         span.size = size
         return True
 
+    def move(self, span: Span, size: int) -> None:
+        """Have ``size`` places for ``span`` somewhere else, or where it is if there is room."""
+        self._take(span)
+        span.size = size
+        self.place(span)
+
     def remove(self, span: Span) -> bool:
         """Take ``span`` away; whether the last shelf has moved to where it was."""
-        shelf = self.shelves[span.shelf]
-        shelf.remove(span)
+        shelf = self._take(span)
         if shelf:
             return False
-        last = self.shelves.pop()
+        last, free = self.shelves.pop(), self._free.pop()
         if last is shelf:
             return False
-        self.shelves[span.shelf] = last
+        self.shelves[span.shelf], self._free[span.shelf] = last, free
         for moved in last:
             moved.shelf = span.shelf
         return True
+
+    def _take(self, span: Span) -> list[Span]:
+        """Take ``span`` from its shelf; what is left there."""
+        shelf = self.shelves[span.shelf]
+        shelf.remove(span)
+        self._free[span.shelf] += span.size
+        return shelf
 
     def _gap(self, spans: list[Span], size: int) -> tuple[int, int] | None:
         """The first gap between ``spans`` that holds ``size`` places: its index and begin."""
