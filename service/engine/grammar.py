@@ -38,6 +38,12 @@ def kind(parent: int, path: int, output: Output) -> int:
     return EXPRESSION
 
 
+@functools.cache
+def kinds(output: Output) -> tuple[int, ...]:
+    """The :func:`kind` of every slot, at ``parent << 2 | path & 3``."""
+    return tuple(kind(parent, path, output) for parent in range(v.SIZE) for path in range(4))
+
+
 def rule(kind_of_slot: int, tokens_left: int, open_slots: int) -> int:
     """The row of the tables for a slot that is one of ``open_slots``.
 

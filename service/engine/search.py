@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from models.artifacts import Output
 from models.paths import FIRST_PARENT, NOTHING
-from service.engine.grammar import kind, rule
+from service.engine.grammar import kinds, rule
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded, advance
 
@@ -76,7 +76,7 @@ class Search:
     ) -> None:
         self.source = source
         self.width = width
-        self.output: Output = output
+        self._kinds = kinds(output)
         self.longest = longest
         self.spread = spread
         self.steps = 0
@@ -205,7 +205,9 @@ class Search:
         self, tokens: tuple[int, ...], score: float, open_slots: list[tuple[int, int]], past: int
     ) -> Partial:
         parent, path = open_slots[-1]
-        allowed = rule(kind(parent, path, self.output), self.longest - len(tokens), len(open_slots))
+        allowed = rule(
+            self._kinds[parent << 2 | path & 3], self.longest - len(tokens), len(open_slots)
+        )
         word, pointed = tokens[-1] if tokens else v.START, -1
         if word >= v.SIZE:
             word, pointed = NOTHING, word - v.SIZE
