@@ -15,7 +15,7 @@ from models.paths import DIGITS, FIRST_DIGIT
 from models.paths import rows as path_rows
 from service.engine.rows import Rows, Standing
 from service.engine.search import Partial, Search
-from service.engine.session import Array, ModelSession
+from service.engine.session import Array, ModelSession, Told
 
 #: Columns that a grid has at least. A product of one row is summed in another order than one
 #: of several, and with a draft beside it a hypothesis is one of several.
@@ -96,20 +96,22 @@ class _Layout:
         self.asked = questions.reshape(-1, rows.questions.length)
         #: Where items stood when this was told last.
         self.standing: Standing | None = None
-        self.told = {
-            "words": self.words,
-            "pointed": self.pointed,
-            "refers": self.refers,
-            "places": self.places,
-            "grid": by_item.hypotheses,
-            "rules": rules,
-            "self_grid": written.hypotheses,
-            "self_cells": each[1:6:4].T.copy(),
-            "visible": visible,
-            "cross_grid": asked.hypotheses,
-            "cross_cells": each[2:7:4].T.copy(),
-            "asked": questions,
-        }
+        self.told = Told(
+            {
+                "words": self.words,
+                "pointed": self.pointed,
+                "refers": self.refers,
+                "places": self.places,
+                "grid": by_item.hypotheses,
+                "rules": rules,
+                "self_grid": written.hypotheses,
+                "self_cells": each[1:6:4].T.copy(),
+                "visible": visible,
+                "cross_grid": asked.hypotheses,
+                "cross_cells": each[2:7:4].T.copy(),
+                "asked": questions,
+            }
+        )
 
     def describe(
         self, by_item: Sequence[Sequence[Partial]], used: Sequence[int], standing: Standing
@@ -120,20 +122,20 @@ class _Layout:
             self.asked[self.cross_cells] = standing.questions[self.items]
         partials = [*chain.from_iterable(by_item)]
         count = len(partials)
-        described = _integers(*zip(*map(_DESCRIBED, partials), strict=True))
-        self.words[:2] = described[:2]
-        digits = b"".join([_digits(partial.path) for partial in partials])
-        self.words[2:] = np.frombuffer(digits, np.int64).reshape(-1, DIGITS).T
-        self.pointed[:, 1] = described[2]
-        self.refers[:, 0] = described[2] >= 0
-        self.rules[self.cells] = described[3]
         size = self.visible.shape[-1] // 8
         places, seen = [], []
         for hypotheses, taken, first in zip(by_item, used, standing.firsts, strict=True):
             for place, partial in enumerate(hypotheses, taken + first):
                 places.append(place)
                 seen.append((partial.past << first | 1 << place).to_bytes(size, "little"))
-        self.places[:, :, 2] = np.array(places)[:, None]
+        described = _integers(*zip(*map(_DESCRIBED, partials), strict=True), places)
+        self.words[:2] = described[:2]
+        digits = b"".join([_digits(partial.path) for partial in partials])
+        self.words[2:] = np.frombuffer(digits, np.int64).reshape(-1, DIGITS).T
+        self.pointed[:, 1] = described[2]
+        self.refers[:, 0] = described[2] >= 0
+        self.rules[self.cells] = described[3]
+        self.places[:, :, 2] = described[4, :, None]
         flags = np.unpackbits(np.frombuffer(b"".join(seen), np.uint8), bitorder="little")
         self.visible[self.self_cells] = flags.reshape(count, -1)
 
@@ -145,7 +147,7 @@ class Layouts:
         self._session = session
         self._kept: dict[tuple[int, ...], _Layout] = {}
 
-    def describe(self, searches: Sequence[Search], rows: Rows) -> dict[str, Array]:
+    def describe(self, searches: Sequence[Search], rows: Rows) -> Told:
         """What to tell of all hypotheses and drafts; their places are in ``rows``, and bound."""
         by_item = [(*search.beam, *search.draft) for search in searches]
         sizes = [len(partials) for partials in by_item]

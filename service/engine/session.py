@@ -184,6 +184,36 @@ class Encoding:
     questions: Array
 
 
+class Told:
+    """What the decoder is told anew at a step: ``arrays`` by name, which may be written over.
+
+    They are what :data:`FEEDS` names, but for the last.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self._arrays = arrays
+        #: That of the grid of items.
+        self.shape = arrays["grid"].shape
+        self._bound = False
+        self._values: dict[str, Any] = {}
+
+    def bind(self, binding: Any) -> None:
+        """Have ``binding`` look at the arrays, or at copies on another device."""
+        if not self._bound:
+            # most are told once, and values that can be bound again would not pay
+            self._bound = True
+            for name, array in self._arrays.items():
+                binding.bind_cpu_input(name, array)
+            return
+        if not self._values:
+            self._values = {
+                name: ort.OrtValue.ortvalue_from_numpy(array)
+                for name, array in self._arrays.items()
+            }
+        for name, value in self._values.items():
+            binding.bind_ortvalue_input(name, value)
+
+
 class _Found:
     """Where a step puts what it finds, (B, W, K), with ONNX Runtime's views of it."""
 
@@ -204,7 +234,7 @@ class Binding:
         self.device = device
         self.caches = caches
         self._binding = decoder.io_binding()
-        self._told: Mapping[str, Array] | None = None
+        self._told: Told | None = None
         self._found: _Found | None = None
         self._all_found: dict[tuple[int, ...], _Found] = {}
 
@@ -215,17 +245,15 @@ class Binding:
             if name in self.caches:
                 self._binding.bind_ortvalue_output(f"new_{name}", value)
 
-    def step(self, told: Mapping[str, Array], continuations: int) -> tuple[Array, Array]:
+    def step(self, told: Told, continuations: int) -> tuple[Array, Array]:
         """One decoder step: log-probabilities and tokens, (B, W, K) each.
 
-        ``told`` has what :data:`FEEDS` names, but for the last. The arrays given back are written
-        over by the next step.
+        The arrays are written over by the next step.
         """
         if told is not self._told or self.device != "cpu":
-            for name, array in told.items():
-                self._binding.bind_cpu_input(name, array)
+            told.bind(self._binding)
             self._told = told
-        shape = *told["grid"].shape, continuations
+        shape = *told.shape, continuations
         found = self._all_found.get(shape)
         if found is None:
             found = self._all_found[shape] = _Found(*shape)
