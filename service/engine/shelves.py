@@ -79,7 +79,7 @@ class Shelves:
 
     def _lengthen(self, size: int) -> None:
         """Have shelves long enough for ``size`` places, and not more than twice too long."""
-        if size == self.length:
+        if size <= self.length <= 2 * whole(size, self._block):
             return
         longest = max([size, *(span.size for span in self._plan)])
         length = whole(longest, self._block)
