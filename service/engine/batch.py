@@ -138,6 +138,6 @@ class Batch:
         told = self._layouts.describe(searches, self._rows)
         most = 2 * max([search.width for search in searches])
         best, index = self._rows.binding.step(told, most)
-        for row, item in enumerate(self.items):
-            item.search.take(best[row], index[row])
+        for item, log_probs, tokens in zip(self.items, best.tolist(), index.tolist(), strict=True):
+            item.search.take(log_probs, tokens)
             item.drafter.learn()

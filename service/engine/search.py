@@ -16,16 +16,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from models.artifacts import Output
 from models.paths import FIRST_PARENT, NOTHING
 from service.engine.grammar import kinds, rule
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded, advance
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 #: Below this no sum of log-probabilities is found: a token was masked.
 IMPOSSIBLE = -5000.0
@@ -100,26 +96,26 @@ class Search:
             full and best <= self.finished[-1].score
         )
 
-    def take(self, log_probs: Floats, tokens: Ints) -> None:
+    def take(self, log_probs: list[list[float]], tokens: list[list[int]]) -> None:
         """Go on with what follows each hypothesis of the beam and of the draft.
 
         ``log_probs`` and ``tokens`` are (hypotheses, K), in falling order, K at least twice
-        the width. Ends where the search would not have gone on as the draft does.
+        the width; lists, which are faster than arrays as small as these. Ends where the search
+        would not have gone on as the draft does.
         """
         count = len(self.beam)
         guesses, self.draft = self.draft, []
         if count == 1:
-            # lists are faster than arrays as small as these
-            rows = 1 + len(guesses)
-            self._follow_all(log_probs[:rows].tolist(), tokens[:rows].tolist(), guesses)
+            self._follow_all(log_probs, tokens, guesses)
         else:
-            scores = log_probs[:count] + np.array([[p.score] for p in self.beam])
+            scores = np.array(log_probs[:count]) + np.array([[p.score] for p in self.beam])
             # what falls below the spread is never taken
-            origins, ranks = np.nonzero(scores >= scores.max() - self.spread)
-            found = scores[origins, ranks]
+            cells = np.nonzero(scores >= scores.max() - self.spread)
+            found = scores[cells]
             order = np.argsort(-found, kind="stable")[: 2 * self.width]
-            origins, ranks = origins[order], ranks[order]
-            self.extend(found[order].tolist(), origins.tolist(), tokens[origins, ranks].tolist())
+            origins, ranks = (numbers[order].tolist() for numbers in cells)
+            taken = [tokens[origin][rank] for origin, rank in zip(origins, ranks, strict=True)]
+            self.extend(found[order].tolist(), origins, taken)
 
     def guess(self, token: int) -> Partial | None:
         """Put ``token`` at the end of the draft; None, and no change, where nothing can follow."""
