@@ -69,13 +69,14 @@ class DraftTable:
         seen = self._seen
         for key in context:
             found = seen.get(key)
-            sure = _FIRST if found is None else found >> 8
             if found is None:
                 if len(seen) >= self._most:
                     for old in [*seen][: self._most // 2]:
                         del seen[old]
-                expected = symbol
-            elif (expected := found & 0xFF) == symbol:
+                seen[key] = _FIRST << 8 | symbol
+                continue
+            sure, expected = found >> 8, found & 0xFF
+            if expected == symbol:
                 sure += _SURE - sure >> _SHIFT
             else:
                 sure -= sure >> _SHIFT
@@ -94,7 +95,7 @@ class Trail:
         self._paths = source.paths
         # a path code forgets what is too deep: of equals the first
         self._at = {path: i for i, path in reversed([*enumerate(source.paths)])}
-        self._around: dict[int, int] = {}
+        self._around: dict[int, tuple[int, int]] = {}
         #: Of the hypothesis, up to here.
         self.tokens: tuple[int, ...] = ()
         self._last = 0
@@ -128,15 +129,14 @@ class Trail:
 
     def context(self, parent: int, path: int) -> Context:
         """Of the slot at ``path`` below the token ``parent``."""
-        slot = parent << 2 | path & 3
         around = self._around.get(self._last)
         if around is None:
-            around = self._around[self._last] = self._neighbourhood(self._last)
-        return (
-            (self._history << 32 | around) << 9 | slot,
-            # negative, so that no long one is the same
-            -1 - ((self._history & _TWO) << 16 | (around & 0x7F) << 9 | slot),
-        )
+            code = self._neighbourhood(self._last)
+            around = self._around[self._last] = code << 9, (code & 0x7F) << 9
+        much, little = around
+        history, slot = self._history, parent << 2 | path & 3
+        # the short one negative, so that no long one is the same
+        return history << 41 | much | slot, ~((history & _TWO) << 16 | little | slot)
 
     def symbol(self, token: int) -> int:
         """``token``, or, for a reference, the way to it from the last one; a byte."""
