@@ -16,7 +16,7 @@ from service.engine.search import Partial, Search
 from tokenizer import vocabulary as v
 from tokenizer.codec import Encoded
 
-#: Contexts that a table remembers, some 9 MB; of more, the older half is forgotten.
+#: Contexts that a table remembers, some 7 MB; of more, the older half is forgotten.
 MOST_CONTEXTS = 60_000
 #: Most tokens of a draft.
 MOST_TOKENS = 7
