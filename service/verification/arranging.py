@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from service.verification.compositions import DIRECT, INVERSE, composed
+from service.verification.compositions import DIRECT, INVERSE, composed, is_composed
 from service.verification.products import (
     HALF,
     ONE,
@@ -282,8 +282,11 @@ class _Reader:
 
     def exponential(self, of: Product) -> Product:
         """exp of a product."""
-        if any(base.head == "log" for base in of.powers) or not of.powers:
-            raise Outside("exp of a logarithm or a number")
+        variable = [base for base in of.powers if base.kind != "number" and base.head != "pi"]
+        if not variable:
+            raise Outside("exp of a number")
+        if len(variable) == 1 and variable[0].head == "log" and of.powers[variable[0]] == 1:
+            raise Outside("exp of a logarithm")
         inner = Product(1, of.powers)
         return Product(1, {self._base("exp", "exp", inner): of.coefficient})
 
@@ -300,7 +303,7 @@ class _Reader:
                 raise Outside("a period")
         if head == "log" and any(base.kind == "exp" for base in of.powers):
             raise Outside("a logarithm of an exponential")
-        if head in DIRECT and alone is not None and alone.head in INVERSE:
+        if alone is not None and is_composed(head, alone.head):
             raise Outside("a function of its inverse")
         return Product(1, {self._base("call", head, of): 1})
 

@@ -8,14 +8,15 @@ elements have a chance below size/2^250. Nothing is simplified and nothing multi
 out, so the cost is that of one walk over both Trees.
 
 Circular functions of one argument u are written in tan(u/2), hyperbolic ones in exp(u).
-Powers of one base multiply by adding exponents, roots of roots are roots, and positive
-rational factors are taken out of roots: what holds for principal values everywhere. Other
-relations between generators are not used. So a "no" says nothing, and a "yes" is a proof, with
-the reservation that ``Abs`` and ``sign`` take real arguments.
+Powers of one base multiply by adding exponents, as exponentials do, roots of roots are roots,
+and positive rational factors are taken out of roots: what holds for principal values
+everywhere. Other relations between generators are not used. So a "no" says nothing, and a
+"yes" is a proof, with the reservation that ``Abs`` and ``sign`` take real arguments.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from fractions import Fraction
@@ -45,6 +46,10 @@ SMALL: Final = 2**24
 #: Symbols have roots of orders that divide this; roots of anything else of these orders are powers
 #: of one generator.
 LEAF: Final = 60
+
+#: Exponentials of u are powers of exp(u/PARTS), for fractions of u of which this is a denominator
+#: and which are not larger than SMALL.
+PARTS: Final = 2520
 
 #: Heads that are products of powers.
 _PRODUCTS: Final = frozenset({"mul", "div", "pow", "sqrt"})
@@ -84,6 +89,8 @@ class DifferentialField:
         self.powers: dict[int, list[tuple[int, int]]] = {}
         #: Bases of roots, each with another that it is a rational multiple of.
         self.radicands: dict[int, tuple[int, Primes]] = {}
+        #: Value of u -> exp(u).
+        self.exponentials: dict[int, int] = {}
         #: Value of a symbol -> its LEAF-th root.
         self.leaves: dict[int, int] = {}
         self.known: dict[Tree, int] = {}
@@ -120,7 +127,7 @@ class DifferentialField:
         if head in CIRCULAR:
             return self._circular(head, args[0])
         if head in HYPERBOLIC or head == "exp":
-            return self._exponential(head, args[0])
+            return self._exponential(head, tree.args[0])
         if len(args) == 1:
             return self._generator(head, args[0])
         raise Unsupported(head)
@@ -228,13 +235,54 @@ class DifferentialField:
         sin, cos = 2 * t * unit % p, (1 - square) * unit % p
         return self._ratio(head, sin, cos)
 
-    def _exponential(self, head: str, argument: int) -> int:
-        p, e = self.prime, self._generator("exp", argument)
+    def _exponential(self, head: str, argument: Tree) -> int:
+        p, value = self.prime, self.value(argument)
+        e = self.exponentials.get(value)
+        if e is None:
+            e = self.exponentials[value] = self._product_of_exponentials(argument)
         if head == "exp":
             return e
         half, below = self._inverse(2), self._inverse(e)
         sinh, cosh = (e - below) * half % p, (e + below) * half % p
         return self._ratio(head.removesuffix("h"), sinh, cosh)
+
+    def _product_of_exponentials(self, argument: Tree) -> int:
+        terms: dict[int, Rational] = {}
+        self._linear(argument, 1, terms)
+        p, product = self.prime, 1
+        for term, multiple in terms.items():
+            power = multiple * PARTS
+            if power.denominator == 1 and abs(power.numerator) <= SMALL * PARTS:
+                part = self._generator("exp of a part", term)
+                product = product * pow(part, int(power), p) % p
+            else:
+                of = term * multiple.numerator * self._inverse(multiple.denominator) % p
+                product = product * self._generator("exp", of) % p
+        return product
+
+    def _linear(self, tree: Tree, times: Rational, into: dict[int, Rational]) -> None:
+        """Add ``times`` the terms of a sum to ``into``: term without its content -> multiple."""
+        head, args = tree.head, tree.args
+        if head in ("add", "sub"):
+            self._linear(args[0], times, into)
+            self._linear(args[1], times if head == "add" else -times, into)
+            return
+        if head == "neg":
+            self._linear(args[0], -times, into)
+            return
+        for factor, other in ((0, 1), (1, 0)) if head == "mul" else ((1, 0),) * (head == "div"):
+            number = _rational(args[factor])
+            if number:
+                times = times * number if head == "mul" else Fraction(times) / number
+                self._linear(args[other], times, into)
+                return
+        value, content = self.value(tree), _content(tree)
+        if content != 1:
+            value = value * content.denominator * self._inverse(content.numerator) % self.prime
+        if value > self.prime // 2:
+            value, content = self.prime - value, -content
+        if value:
+            into[value] = into.get(value, 0) + times * content
 
     def _ratio(self, head: str, sin: int, cos: int) -> int:
         match head:
@@ -309,19 +357,45 @@ def _slope(tree: Tree, variable: str, seen: dict[Tree, Tree | None]) -> Tree | N
 
 def _rational(tree: Tree) -> Rational | None:
     """The rational number that an exponent such as 3 - 1 or 1/2 is."""
-    if tree.head == "integer":
-        return int(tree.value or 0)
-    values = [_rational(arg) for arg in tree.args]
-    match tree.head, values:
-        case "neg", [int() | Fraction() as a]:
-            return -a
-        case "add", [int() | Fraction() as a, int() | Fraction() as b]:
-            return a + b
-        case "sub", [int() | Fraction() as a, int() | Fraction() as b]:
-            return a - b
-        case "div", [int() | Fraction() as a, int() | Fraction() as b] if b:
-            return Fraction(a) / b
+    match tree.head:
+        case "integer":
+            return int(tree.value or 0)
+        case "neg":
+            value = _rational(tree.args[0])
+            return None if value is None else -value
+        case "add" | "sub" | "div":
+            left, right = map(_rational, tree.args)
+            if left is None or right is None:
+                return None
+            if tree.head == "add":
+                return left + right
+            if tree.head == "sub":
+                return left - right
+            return Fraction(left) / right if right else None
     return None
+
+
+def _content(tree: Tree) -> Rational:
+    """A rational factor that is plain to see in a product or a sum; not zero, and not large."""
+    content: Rational = 1
+    match tree.head:
+        case "integer":
+            content = int(tree.value or 1)
+        case "neg":
+            content = -_content(tree.args[0])
+        case "mul":
+            content = _content(tree.args[0]) * _content(tree.args[1])
+        case "div":
+            content = Fraction(_content(tree.args[0])) / _content(tree.args[1])
+        case "add" | "sub":
+            left, right = map(_content, tree.args)
+            above = math.gcd(left.numerator, right.numerator)
+            content = Fraction(above, math.lcm(left.denominator, right.denominator))
+        case "pow":
+            base, exponent = _content(tree.args[0]), _rational(tree.args[1])
+            if base != 1 and isinstance(exponent, int) and abs(exponent) <= STEPS:
+                content = Fraction(base) ** exponent
+    return content if max(abs(content.numerator), content.denominator) <= SMALL else 1
 
 
 def small_ratio(value: int, prime: int) -> tuple[int, int] | None:
