@@ -152,7 +152,7 @@ class _Reader:
         whole = [term.times(sign * below) for term in terms]
         shared = math.gcd(*(int(term.coefficient) for term in whole))
         if shared != 1:
-            coprime = [term.times(Fraction(1, shared)) for term in whole]
+            coprime = [term.with_coefficient(int(term.coefficient) // shared) for term in whole]
             if sum_weight(coprime) + 2 < sum_weight(whole) or self._known(coprime):
                 whole, sign = coprime, sign * shared
         base, turned = self._known(whole) or (None, 1)
@@ -185,8 +185,10 @@ class _Reader:
         nearest = {base: _nearest(every, base) for base in shared}
         # of equally long forms the one with a common denominator, then the sum as it is
         forms = [self._without(terms, common) for common in divisors]
-        forms += [self._sum(terms), self._without(terms, nearest)]
-        return min(forms, key=_cost)
+        forms.append(self._sum(terms))
+        if any(nearest.values()):
+            forms.append(self._without(terms, nearest))
+        return min(forms, key=_cost) if len(forms) > 1 else forms[0]
 
     def _without(self, terms: Sequence[Product], common: Mapping[Base, Rational]) -> Product:
         """The sum with the powers ``common`` taken out; a base that is not there has power 0."""
@@ -322,6 +324,8 @@ def _cost(form: Product) -> int:
 
 
 def _raised(number: Rational, exponent: int) -> Rational:
+    if number == 1 or exponent == 1:
+        return number
     size = max(abs(number.numerator), number.denominator).bit_length()
     if size * abs(exponent) > MAX_BITS and size > 1:
         raise Outside("a large number")
