@@ -81,7 +81,8 @@ class Tree:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.args))
+            if node.args:
+                stack.extend(node.args[::-1])
 
     def symbols(self) -> tuple[str, ...]:
         """Names of the symbols, each once, in order of first appearance."""

@@ -71,6 +71,7 @@ class Points:
 
     def __init__(self, at: Mapping[str, Values]) -> None:
         self._at = at
+        self._complex = any(np.iscomplexobj(column) for column in at.values())
         self._known: dict[Tree, Values | np.float64] = {}
 
     def value(self, tree: Tree) -> Values | np.float64:
@@ -78,7 +79,7 @@ class Points:
         found = self._known.get(tree)
         if found is None:
             found = self._compute(tree)
-            if found.dtype == np.complex128:
+            if self._complex:
                 found = found + 0.0  # of -0.0, which is below a cut
             self._known[tree] = found
         return found
