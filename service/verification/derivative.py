@@ -20,7 +20,7 @@ from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
 from service.verification.lowest_terms import NotRational, in_lowest_terms, is_rational
 from service.verification.screening import complex_values, sample
-from service.verification.slopes import TINY, Screening, screened
+from service.verification.slopes import TINY, Screening, plainly_not_zero, screened
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.render import to_text
 from tokenizer.tree import Tree, integer
@@ -144,7 +144,7 @@ class _Check:
         found = self.screening(hypothesis)
         if found is not None and found.agrees and found.not_zero:
             return True
-        return not _may_be_zero(self.as_expression(hypothesis))
+        return plainly_not_zero(hypothesis) or not _may_be_zero(self.as_expression(hypothesis))
 
     def __call__(self, hypothesis: Tree) -> Verdict:
         """The verdict on one hypothesis; raises ``ConversionError`` for one SymPy cannot read."""

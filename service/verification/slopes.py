@@ -28,6 +28,9 @@ ENOUGH: Final = 32
 #: Differences of two steps that are further apart (relative) say nothing about the slope.
 SETTLED: Final = 1e-2
 
+#: A slope that is further off than this many times the distance of the two steps is another one.
+STEPS_APART: Final = 2.0
+
 #: Radians between two evaluations beyond which a circular function is not followed.
 TURN: Final = 1.0
 
@@ -203,8 +206,11 @@ def _agreeing(
         size = np.maximum(np.abs(finer), np.abs(coarse))
         settled = (np.abs(finer - coarse) <= SETTLED * size) & (noise <= SETTLED * size) & ~turned
         settled &= np.maximum(size, np.abs(claimed)) > LOST
-        right = np.abs(finer - claimed) <= SUSPICION * np.abs(claimed)
-        if np.any(settled & ~right):
+        settled &= (noise > 0) | (np.abs(claimed) > TINY)  # values of zero have lost all digits
+        gap = np.abs(finer - claimed)
+        right = gap <= SUSPICION * np.abs(claimed)
+        # what is as near as the steps are to each other may be the limit of the differences
+        if np.any(settled & ~right & (gap > STEPS_APART * np.abs(finer - coarse))):
             return None
         good[doubtful[right & ~turned]] = True
     return int(np.count_nonzero(good)), int(np.count_nonzero(telling))
@@ -273,6 +279,22 @@ def _may_divide_by_zero(expression: Tree, points: Points) -> bool:
             if not np.any((value > PLAINLY_NOT_ZERO * size) & np.isfinite(size)):
                 return True
     return False
+
+
+def plainly_not_zero(tree: Tree) -> bool:
+    """Whether it is plain that ``tree`` is not zero everywhere; False where doubles cannot tell.
+
+    A product is zero where a factor is, and only sums are zero without being so at sight.
+    """
+    names = tree.symbols()
+    coordinates = sample(names).coordinates
+    at = {name: coordinates[:, k].astype(np.complex128) for k, name in enumerate(names)}
+    points = Points(at)
+    try:
+        with np.errstate(all="ignore"):
+            return all(np.any(np.abs(points.value(sum_)) > TINY) for sum_ in _factors(tree))
+    except (Unknown, RecursionError):
+        return False
 
 
 def _factors(tree: Tree) -> Iterator[Tree]:
