@@ -219,16 +219,25 @@ class _Reader:
         return result
 
     def _into_root(self, product: Product, root: Base) -> Product:
-        """x/sqrt(c x) as sqrt(c x)/c."""
+        """x/sqrt(c x) as sqrt(c x)/c, and sqrt(x) sqrt(c x) as sqrt(c) x for a positive c."""
         (inner,) = root.parts
         base = next(iter(inner.powers))
-        exponent = product.powers.get(base, 0)
-        if len(inner.powers) > 1 or inner.powers[base] != 1 or exponent.denominator != 1:
-            return product
-        if exponent * product.powers[root] >= 0:
+        exponent, degree = product.powers.get(base, 0), product.powers[root]
+        if len(inner.powers) > 1 or inner.powers[base] != 1:
             return product
         powers = dict(product.powers)
-        powers[root] = plain(powers[root] + powers.pop(base))
+        if exponent.denominator != 1:
+            if inner.coefficient < 0 or degree.denominator != HALF.denominator:
+                return product
+            del powers[root]
+            powers[base] = plain(exponent + degree)
+            if not powers[base]:
+                del powers[base]
+            number = self._root_of_number(inner.coefficient, Fraction(degree))
+            return self._times(Product(product.coefficient, powers), number)
+        if exponent * degree >= 0:
+            return product
+        powers[root] = plain(degree + powers.pop(base))
         scale = _raised(inner.coefficient, -int(exponent))
         return Product(plain(product.coefficient * scale), powers)
 
