@@ -237,16 +237,13 @@ class _Differences:
         h = step * np.maximum(np.abs(x), abs(self.scale))
         offsets = np.array([-2.0, -1.0, 1.0, 2.0])
         shape = len(offsets), len(x)
-        coordinates = {name: np.tile(column, len(offsets)) for name, column in at.items()}
-        coordinates[self.variable] = (x + offsets[:, None] * h).ravel()
-        points = Points(coordinates)
-        flat = np.broadcast_to(points.value(self.expression), (shape[0] * shape[1],))
-        values = flat.reshape(shape)
+        points = Points({**at, self.variable: x + offsets[:, None] * h})
+        values = np.broadcast_to(points.value(self.expression), shape)
         turned = np.zeros(len(x), dtype=bool)
         for argument in self.turning:
             angle = points.value(argument)
-            if np.ndim(angle):
-                turned |= np.max(np.abs(np.diff(np.reshape(angle, shape), axis=0)), axis=0) > TURN
+            if angle.shape == shape:  # it depends on the variable
+                turned |= np.max(np.abs(np.diff(angle, axis=0)), axis=0) > TURN
         numeric = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * h)
         return numeric, 1e-12 * np.max(np.abs(values), axis=0) / h, turned
 
