@@ -4,7 +4,7 @@ Each function application and each power with an exponent that is no integer bec
 generator of the field; the derivative of a generator is known from SymPy's rule for its
 head and the chain rule. Two elements are compared at random values of the generators
 modulo a random large prime (Schwartz, 1980; Zippel, 1979): equal values of different
-elements have a chance below size/2^250. Nothing is simplified and nothing multiplied
+elements have a chance below size/2^210. Nothing is simplified and nothing multiplied
 out, so the cost is that of one walk over both Trees.
 
 Circular functions of one argument u are written in tan(u/2), hyperbolic ones in exp(u).
