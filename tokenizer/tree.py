@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tokenizer.heads import ARITY
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Tree:
     """A node and its arguments, in the order they are written.
 
@@ -24,27 +24,32 @@ class Tree:
     """
 
     head: str
-    args: tuple[Tree, ...] = ()
-    value: int | str | None = None
-    size: int = field(init=False)
-    depth: int = field(init=False)
-    _hash: int = field(init=False)
+    args: tuple[Tree, ...]
+    value: int | str | None
+    size: int
+    depth: int
+    _hash: int
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, head: str, args: tuple[Tree, ...] = (), value: int | str | None = None
+    ) -> None:
         try:
-            arity = ARITY[self.head]
+            arity = ARITY[head]
         except KeyError:
-            raise ValueError(f"unknown head {self.head!r}") from None
-        if arity is not None and arity != len(self.args):
-            raise ValueError(f"{self.head} takes {arity} arguments, not {len(self.args)}")
+            raise ValueError(f"unknown head {head!r}") from None
+        if arity is not None and arity != len(args):
+            raise ValueError(f"{head} takes {arity} arguments, not {len(args)}")
         size, depth = 1, 0
-        for arg in self.args:
+        for arg in args:
             size += arg.size
-            depth = max(depth, arg.depth)
-        put = object.__setattr__
-        put(self, "size", size)
-        put(self, "depth", depth + 1)
-        put(self, "_hash", hash((self.head, self.value, self.args)))
+            if arg.depth > depth:  # noqa: PLR1730 - max() takes longer than all of the rest
+                depth = arg.depth
+        _PUT_HEAD(self, head)
+        _PUT_ARGS(self, args)
+        _PUT_VALUE(self, value)
+        _PUT_SIZE(self, size)
+        _PUT_DEPTH(self, depth + 1)
+        _PUT_HASH(self, hash((head, value, args)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -76,7 +81,8 @@ class Tree:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.args))
+            if node.args:
+                stack.extend(node.args[::-1])
 
     def symbols(self) -> tuple[str, ...]:
         """Names of the symbols, each once, in order of first appearance."""
@@ -94,6 +100,12 @@ class Tree:
             return change(self)
         args = tuple(arg.map_leaves(change) for arg in self.args)
         return Tree(self.head, args, self.value)
+
+
+# what fills the slots of a frozen node: as object.__setattr__, without a search for the name
+_PUT_HEAD, _PUT_ARGS, _PUT_VALUE, _PUT_SIZE, _PUT_DEPTH, _PUT_HASH = (
+    vars(Tree)[name].__set__ for name in ("head", "args", "value", "size", "depth", "_hash")
+)
 
 
 def integer(value: int) -> Tree:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from service.verification.compositions import DIRECT, INVERSE, composed
+from service.verification.compositions import DIRECT, INVERSE, composed, is_composed
 from service.verification.products import (
     HALF,
     ONE,
@@ -152,7 +152,7 @@ class _Reader:
         whole = [term.times(sign * below) for term in terms]
         shared = math.gcd(*(int(term.coefficient) for term in whole))
         if shared != 1:
-            coprime = [term.times(Fraction(1, shared)) for term in whole]
+            coprime = [term.with_coefficient(int(term.coefficient) // shared) for term in whole]
             if sum_weight(coprime) + 2 < sum_weight(whole) or self._known(coprime):
                 whole, sign = coprime, sign * shared
         base, turned = self._known(whole) or (None, 1)
@@ -185,8 +185,10 @@ class _Reader:
         nearest = {base: _nearest(every, base) for base in shared}
         # of equally long forms the one with a common denominator, then the sum as it is
         forms = [self._without(terms, common) for common in divisors]
-        forms += [self._sum(terms), self._without(terms, nearest)]
-        return min(forms, key=_cost)
+        forms.append(self._sum(terms))
+        if any(nearest.values()):
+            forms.append(self._without(terms, nearest))
+        return min(forms, key=_cost) if len(forms) > 1 else forms[0]
 
     def _without(self, terms: Sequence[Product], common: Mapping[Base, Rational]) -> Product:
         """The sum with the powers ``common`` taken out; a base that is not there has power 0."""
@@ -217,16 +219,25 @@ class _Reader:
         return result
 
     def _into_root(self, product: Product, root: Base) -> Product:
-        """x/sqrt(c x) as sqrt(c x)/c."""
+        """x/sqrt(c x) as sqrt(c x)/c, and sqrt(x) sqrt(c x) as sqrt(c) x for a positive c."""
         (inner,) = root.parts
         base = next(iter(inner.powers))
-        exponent = product.powers.get(base, 0)
-        if len(inner.powers) > 1 or inner.powers[base] != 1 or exponent.denominator != 1:
-            return product
-        if exponent * product.powers[root] >= 0:
+        exponent, degree = product.powers.get(base, 0), product.powers[root]
+        if len(inner.powers) > 1 or inner.powers[base] != 1:
             return product
         powers = dict(product.powers)
-        powers[root] = plain(powers[root] + powers.pop(base))
+        if exponent.denominator != 1:
+            if inner.coefficient < 0 or degree.denominator != HALF.denominator:
+                return product
+            del powers[root]
+            powers[base] = plain(exponent + degree)
+            if not powers[base]:
+                del powers[base]
+            number = self._root_of_number(inner.coefficient, Fraction(degree))
+            return self._times(Product(product.coefficient, powers), number)
+        if exponent * degree >= 0:
+            return product
+        powers[root] = plain(degree + powers.pop(base))
         scale = _raised(inner.coefficient, -int(exponent))
         return Product(plain(product.coefficient * scale), powers)
 
@@ -282,8 +293,11 @@ class _Reader:
 
     def exponential(self, of: Product) -> Product:
         """exp of a product."""
-        if any(base.head == "log" for base in of.powers) or not of.powers:
-            raise Outside("exp of a logarithm or a number")
+        variable = [base for base in of.powers if base.kind != "number" and base.head != "pi"]
+        if not variable:
+            raise Outside("exp of a number")
+        if len(variable) == 1 and variable[0].head == "log" and of.powers[variable[0]] == 1:
+            raise Outside("exp of a logarithm")
         inner = Product(1, of.powers)
         return Product(1, {self._base("exp", "exp", inner): of.coefficient})
 
@@ -300,7 +314,7 @@ class _Reader:
                 raise Outside("a period")
         if head == "log" and any(base.kind == "exp" for base in of.powers):
             raise Outside("a logarithm of an exponential")
-        if head in DIRECT and alone is not None and alone.head in INVERSE:
+        if alone is not None and is_composed(head, alone.head):
             raise Outside("a function of its inverse")
         return Product(1, {self._base("call", head, of): 1})
 
@@ -319,6 +333,8 @@ def _cost(form: Product) -> int:
 
 
 def _raised(number: Rational, exponent: int) -> Rational:
+    if number == 1 or exponent == 1:
+        return number
     size = max(abs(number.numerator), number.denominator).bit_length()
     if size * abs(exponent) > MAX_BITS and size > 1:
         raise Outside("a large number")

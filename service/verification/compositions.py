@@ -35,6 +35,11 @@ def _rule(outer: str, inner: str) -> Tree | None:
         return None
 
 
+def is_composed(outer: str, inner: str) -> bool:
+    """Whether SymPy has another form of this function of that one."""
+    return outer in DIRECT and inner in INVERSE and _rule(outer, inner) is not None
+
+
 def composed(tree: Tree) -> Tree | None:
     """What a function of an inverse function is without both; None where SymPy keeps them."""
     if tree.head not in DIRECT or tree.args[0].head not in INVERSE:

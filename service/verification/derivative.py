@@ -20,7 +20,7 @@ from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
 from service.verification.lowest_terms import NotRational, in_lowest_terms, is_rational
 from service.verification.screening import complex_values, sample
-from service.verification.slopes import TINY, plainly_the_slope
+from service.verification.slopes import TINY, Screening, plainly_not_zero, screened
 from service.verification.timing import OutOfTime, time_limit
 from tokenizer.render import to_text
 from tokenizer.tree import Tree, integer
@@ -102,7 +102,7 @@ class _Check:
         self.symbol = sympy.Symbol(variable, real=True)
         self._seen: dict[Tree, sympy.Basic] = {}
         self._rules = Derivation(expression, variable)
-        self._cleared: dict[Tree, bool] = {}
+        self._screened: dict[Tree, Screening | None] = {}
         # over complex arguments the rule for Abs is another one, so the rules need company
         self.smooth = not any(
             node.head in ("Abs", "sign") and node.contains(variable)
@@ -125,15 +125,26 @@ class _Check:
         """``tree`` as SymPy has it; what it shares with the others is built once."""
         return as_expression(tree, self._seen)
 
+    def screening(self, hypothesis: Tree) -> Screening | None:
+        """What doubles say, for a hypothesis that the rules prove."""
+        if hypothesis not in self._screened:
+            proved = self.smooth and self._rules.proves(hypothesis)
+            self._screened[hypothesis] = (
+                screened(self.expression, hypothesis, self.variable) if proved else None
+            )
+        return self._screened[hypothesis]
+
     def clears(self, hypothesis: Tree) -> bool:
         """Whether the rules prove it and doubles leave no doubt."""
-        if hypothesis not in self._cleared:
-            self._cleared[hypothesis] = (
-                self.smooth
-                and self._rules.proves(hypothesis)
-                and plainly_the_slope(self.expression, hypothesis, self.variable)
-            )
-        return self._cleared[hypothesis]
+        found = self.screening(hypothesis)
+        return found is not None and found.agrees
+
+    def is_not_zero(self, hypothesis: Tree) -> bool:
+        """Whether it is plain that the hypothesis is not zero everywhere."""
+        found = self.screening(hypothesis)
+        if found is not None and found.agrees and found.not_zero:
+            return True
+        return plainly_not_zero(hypothesis) or not _may_be_zero(self.as_expression(hypothesis))
 
     def __call__(self, hypothesis: Tree) -> Verdict:
         """The verdict on one hypothesis; raises ``ConversionError`` for one SymPy cannot read."""
@@ -168,7 +179,7 @@ class _Check:
         """A hypothesis that holds, arranged for reading. SymPy may raise anything."""
         try:
             with time_limit(max(_tidying_time(self.deadline), 0.001)):
-                if self.clears(hypothesis) or not _may_be_zero(self.as_expression(hypothesis)):
+                if self.is_not_zero(hypothesis):
                     same = self._rules.equal
                     forms = [tree for tree in _own_forms(hypothesis) if same(hypothesis, tree)]
                     if forms:

@@ -25,7 +25,7 @@ from bisect import insort
 from collections.abc import Callable
 from contextvars import ContextVar
 from multiprocessing.context import ForkServerProcess
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 from service.processes import launch, leave_signals_to_parent
 
@@ -35,6 +35,9 @@ MIB: Final = 1024 * 1024
 
 #: What goes before each message: its length.
 _SIZE: Final = struct.Struct("!I")
+
+#: The most that is read from the stream at once, in bytes: nearly every message whole.
+_CHUNK: Final = 65536
 
 #: CPU time beyond its deadline after which a worker ends, should nobody have killed it; seconds.
 SELF_DESTRUCTION_S: Final = 5.0
@@ -66,36 +69,74 @@ class PoolSaturated(WorkerError):
     """Too many requests are waiting for a worker already."""
 
 
-class _Worker:
-    """One process and our end of the stream to it."""
+class _Worker(asyncio.Protocol):
+    """One process and our end of the stream to it; the first message from it says it is ready."""
 
-    def __init__(
-        self,
-        process: ForkServerProcess,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    def __init__(self, process: ForkServerProcess) -> None:
         self.process = process
         self.busy = False
-        self._reader = reader
-        self._writer = writer
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._message: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-    async def ask(self, message: bytes) -> Any:
-        """Send one request and wait for the outcome: ``(kind, value)``."""
-        self._writer.write(_SIZE.pack(len(message)) + message)
-        await self._writer.drain()
-        return pickle.loads(await self.hear())  # noqa: S301 - from our own child
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The stream is open."""
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are no subclass of it
 
-    async def hear(self) -> bytes:
-        """The next message. Raises ``EOFError`` when the process ends before it is through."""
-        (size,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
-        return await self._reader.readexactly(size)
+    def data_received(self, data: bytes) -> None:
+        """Keep it until a message is through."""
+        received = self._received
+        received += data
+        if len(received) < _SIZE.size:
+            return
+        end = _SIZE.size + _SIZE.unpack_from(received)[0]
+        if len(received) >= end:
+            message = bytes(received[_SIZE.size : end])
+            received.clear()
+            if not self._message.done():
+                self._message.set_result(message)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Whoever waits for a message waits in vain."""
+        if not self._message.done():
+            self._message.set_exception(exc or EOFError("the stream ended"))
+
+    async def ask(self, message: bytes, deadline: float) -> Any:
+        """Send one request and wait for the outcome: ``(kind, value)``. Raises as ``hear`` does."""
+        if self._transport is None or self._transport.is_closing():
+            raise EOFError("the stream ended")
+        self._message = asyncio.get_running_loop().create_future()
+        self._transport.write(_SIZE.pack(len(message)) + message)
+        return pickle.loads(await self.hear(deadline))  # noqa: S301 - from our own child
+
+    async def hear(self, deadline: float) -> bytes:
+        """The next message.
+
+        Raises ``EOFError`` or ``OSError`` when the process ends before it is through,
+        ``TimeoutError`` when that takes longer than ``deadline`` on the event loop's clock.
+        """
+        return await _by(deadline, self._message)
 
     def end(self) -> None:
         """Kill the process."""
         if self.process.pid is not None:
             self.process.kill()
-        self._writer.close()
+        if self._transport is not None:
+            self._transport.close()
+
+
+async def _by(deadline: float, future: asyncio.Future[T]) -> T:
+    """What ``asyncio.timeout_at`` does for one future, which has nobody else to wait for it."""
+    timer = asyncio.get_running_loop().call_at(deadline, _give_up, future)
+    try:
+        return await future
+    finally:
+        timer.cancel()
+
+
+def _give_up(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_exception(TimeoutError())
 
 
 class WorkerPool:
@@ -211,8 +252,7 @@ class WorkerPool:
         self.on_wait(loop.time() - deadline + timeout_s)
         worker.busy = True
         try:
-            async with asyncio.timeout_at(deadline):
-                kind, value = await worker.ask(message)
+            kind, value = await worker.ask(message, deadline)
         except TimeoutError:
             self.timeouts += 1
             self._discard(worker)
@@ -253,8 +293,7 @@ class WorkerPool:
         place = BEGAN.get(loop.time()), next(self._arrivals), handed
         insort(self._queue, place)
         try:
-            async with asyncio.timeout_at(deadline):
-                return await handed
+            return await _by(deadline, handed)
         except BaseException as error:
             if place in self._queue:
                 self._queue.remove(place)
@@ -284,12 +323,13 @@ class WorkerPool:
             name="verifier",
             daemon=True,
         )
-        worker = _Worker(process, *await asyncio.open_connection(sock=ours))
+        loop = asyncio.get_running_loop()
+        worker = _Worker(process)
+        await loop.create_connection(lambda: worker, sock=ours)
         try:
             with theirs:
                 await asyncio.to_thread(launch, process)
-            async with asyncio.timeout(self.start_timeout_s):
-                await worker.hear()
+            await worker.hear(loop.time() + self.start_timeout_s)
         except (OSError, EOFError, TimeoutError) as error:
             worker.end()
             raise WorkerDied(f"a worker did not start: {error!r}") from error
@@ -356,22 +396,28 @@ def _serve(stream: socket.socket, memory: int, preload: list[str]) -> None:
         message = b"ready"
         while True:
             stream.sendall(_SIZE.pack(len(message)) + message)
-            (size,) = _SIZE.unpack(_received(stream, _SIZE.size))
-            message = _answer(_received(stream, size), memory)
+            message = _answer(_received(stream), memory)
 
 
-def _received(stream: socket.socket, size: int) -> bytes:
-    """Exactly ``size`` bytes. Raises ``EOFError``."""
-    chunks = bytearray()
-    while len(chunks) < size:
-        chunk = stream.recv(size - len(chunks))
+def _received(stream: socket.socket) -> memoryview:
+    """The next message, which is the only one under way. Raises ``EOFError``."""
+    received = stream.recv(_CHUNK)
+    while received and len(received) < _SIZE.size + _wanted(received):
+        chunk = stream.recv(_CHUNK)
         if not chunk:
             raise EOFError
-        chunks += chunk
-    return bytes(chunks)
+        received += chunk
+    if not received:
+        raise EOFError
+    return memoryview(received)[_SIZE.size :]
 
 
-def _answer(message: bytes, memory: int) -> bytes:
+def _wanted(received: bytes) -> int:
+    """The length of the message that these are the first bytes of; 0 while that is unknown."""
+    return int(_SIZE.unpack_from(received)[0]) if len(received) >= _SIZE.size else 0
+
+
+def _answer(message: memoryview, memory: int) -> bytes:
     kind = "done"
     value: Any
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 #: A rational number; equal ones are equal and have one hash, whichever type they are.
 Rational = int | Fraction
@@ -43,14 +43,18 @@ class Base:
 
 
 class Product:
-    """``coefficient`` times powers of bases; ``powers``: base -> exponent, none of them 0."""
+    """``coefficient`` times powers of bases; ``powers``: base -> exponent, none of them 0.
 
-    __slots__ = ("_key", "_weight", "coefficient", "powers")
+    Nothing may change once its key or its weight has been asked for.
+    """
+
+    __slots__ = ("_key", "_shape", "_weight", "coefficient", "powers")
 
     def __init__(self, coefficient: Rational, powers: dict[Base, Rational]) -> None:
         self.coefficient = coefficient
         self.powers = powers
         self._key: frozenset[tuple[Base, Rational]] | None = None
+        self._shape: Shape | None = None
         self._weight = 0
 
     @property
@@ -59,6 +63,13 @@ class Product:
         if self._key is None:
             self._key = frozenset(self.powers.items())
         return self._key
+
+    @property
+    def shape(self) -> Shape:
+        """What the powers add to the weight."""
+        if self._shape is None:
+            self._shape = _shape(self.powers)
+        return self._shape
 
     @property
     def alone(self) -> Base | None:
@@ -73,12 +84,32 @@ class Product:
     def weight(self) -> int:
         """Nodes of its Tree."""
         if not self._weight:
-            self._weight = _weight(self)
+            spread = spread_of(self)
+            self._weight = (
+                _whole_weight(self.coefficient, self.shape) if spread is None else spread[0]
+            )
         return self._weight
 
     def times(self, coefficient: Rational) -> Product:
         """The product with another coefficient times as large."""
-        return Product(plain(self.coefficient * coefficient), self.powers)
+        if coefficient == 1:
+            return self
+        return self.with_coefficient(plain(self.coefficient * coefficient))
+
+    def with_coefficient(self, coefficient: Rational) -> Product:
+        """The product with this coefficient instead."""
+        product = Product(coefficient, self.powers)
+        product._key, product._shape = self._key, self._shape
+        return product
+
+
+class Shape(NamedTuple):
+    """What is written of powers: nodes of the factors, factors above and below, plain sums."""
+
+    size: int
+    above: int
+    below: int
+    sums: tuple[Base, ...]
 
 
 ZERO: Final = Product(0, {})
@@ -97,6 +128,9 @@ def plain(number: Rational) -> Rational:
 
 def quotient(a: Rational, b: Rational) -> Rational:
     """a/b."""
+    if isinstance(a, int) and isinstance(b, int):
+        whole, rest = divmod(a, b)
+        return Fraction(a, b) if rest else whole
     return plain(Fraction(a) / b)
 
 
@@ -116,24 +150,22 @@ def _power_weight(base: Base, exponent: Rational) -> int:
     return base.weight + (2 if exponent.denominator == 1 else 4)
 
 
-def _weight(product: Product) -> int:
-    spread = spread_of(product)
-    return _whole_weight(product.coefficient, product.powers) if spread is None else spread[0]
-
-
-def _whole_weight(coefficient: Rational, powers: Mapping[Base, Rational]) -> int:
-    """Nodes of the Tree of the product as it stands."""
-    above = below = size = 0
-    if abs(coefficient.numerator) != 1:
-        above, size = 1, 1
-    if coefficient.denominator != 1:
-        below, size = 1, size + 1
+def _shape(powers: Mapping[Base, Rational]) -> Shape:
+    size = below = 0
     for base, exponent in powers.items():
         size += _power_weight(base, exponent)
-        if is_below(base, exponent):
-            below += 1
-        else:
-            above += 1
+        below += is_below(base, exponent)
+    sums = tuple(base for base, exponent in powers.items() if base.kind == "sum" and exponent == 1)
+    return Shape(size, len(powers) - below, below, sums)
+
+
+def _whole_weight(coefficient: Rational, shape: Shape) -> int:
+    """Nodes of the Tree of the product as it stands."""
+    size, above, below, _ = shape
+    if coefficient.numerator not in (1, -1):
+        above, size = above + 1, size + 1
+    if coefficient.denominator != 1:
+        below, size = below + 1, size + 1
     return size + max(above, 1) - 1 + below + (0 if above else 1) + (coefficient < 0)
 
 
@@ -142,20 +174,22 @@ def spread_of(product: Product) -> tuple[int, Base, Rational] | None:
 
     The first item is the weight of the product then; None where nothing is shorter.
     """
-    coefficient, powers = product.coefficient, product.powers
-    if coefficient == 1:
+    coefficient, shape = product.coefficient, product.shape
+    if coefficient == 1 or not shape.sums:
         return None
-    parts = {coefficient, coefficient.numerator, Fraction(1, coefficient.denominator)} - {1}
+    parts: set[Rational] = {coefficient}
+    if isinstance(coefficient, Fraction):
+        parts |= {coefficient.numerator, Fraction(1, coefficient.denominator)}
+        parts.discard(1)
     best: tuple[int, Base, Rational] | None = None
-    whole = _whole_weight(coefficient, powers)
-    for base, exponent in powers.items():
-        if base.kind == "sum" and exponent == 1:
-            for part in parts:
-                left = _whole_weight(quotient(coefficient, part), powers) - base.weight
-                size = left + sum_weight([term.times(part) for term in base.parts])
-                # a sum alone looks better without a factor
-                if size < (whole + (len(powers) == 1) if best is None else best[0]):
-                    best = size, base, part
+    whole = _whole_weight(coefficient, shape)
+    for base in shape.sums:
+        for part in parts:
+            left = _whole_weight(quotient(coefficient, part), shape) - base.weight
+            size = left + sum_weight([term.times(part) for term in base.parts])
+            # a sum alone looks better without a factor
+            if size < (whole + (len(product.powers) == 1) if best is None else best[0]):
+                best = size, base, part
     return best
 
 

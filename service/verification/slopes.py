@@ -28,6 +28,9 @@ ENOUGH: Final = 32
 #: Differences of two steps that are further apart (relative) say nothing about the slope.
 SETTLED: Final = 1e-2
 
+#: A slope that is further off than this many times the distance of the two steps is another one.
+STEPS_APART: Final = 2.0
+
 #: Radians between two evaluations beyond which a circular function is not followed.
 TURN: Final = 1.0
 
@@ -65,18 +68,23 @@ class Unknown(Exception):
 class Points:
     """Values of Trees at some points, each part computed once; ``at``: shape (points,) each.
 
-    Real coordinates give real values, complex ones principal values.
+    Real coordinates give real values, complex ones principal values, that of the upper side
+    on a cut.
     """
 
     def __init__(self, at: Mapping[str, Values]) -> None:
         self._at = at
+        self._complex = any(np.iscomplexobj(column) for column in at.values())
         self._known: dict[Tree, Values | np.float64] = {}
 
     def value(self, tree: Tree) -> Values | np.float64:
         """Values, NaN or infinite where some part is no number. Raises ``Unknown``."""
         found = self._known.get(tree)
         if found is None:
-            found = self._known[tree] = self._compute(tree)
+            found = self._compute(tree)
+            if self._complex:
+                found = found + 0.0  # of -0.0, which is below a cut
+            self._known[tree] = found
         return found
 
     def _compute(self, tree: Tree) -> Values | np.float64:
@@ -125,49 +133,71 @@ def _power(base: Values | np.float64, exponent: Values | np.float64) -> Values |
     return result if exponent > 0 else 1.0 / result
 
 
-def plainly_the_slope(expression: Tree, slope: Tree, variable: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """What doubles say about a slope; False where they leave a doubt.
+
+    ``agrees``: it is that of the expression, which has values. ``not_zero``: it is not zero.
+    """
+
+    agrees: bool
+    not_zero: bool
+
+
+_DOUBT: Final = Screening(agrees=False, not_zero=False)
+
+
+def screened(expression: Tree, slope: Tree, variable: str) -> Screening:
     """Whether doubles leave no doubt that ``slope`` is that of ``expression``, and not zero.
 
     Independent of every differentiation rule: central differences of order four at the points
     of the sample. Points where two steps do not settle on a value are passed over. Where
-    the expression is real at few of them, or flat, points close to zero are looked at as well;
-    where it is real nowhere, points off the real axis.
+    the expression is real at few of them, or flat, points close to zero are looked at as well,
+    and then points off the real axis, if the slope is right where parts that are not real make
+    a real value (and may lie on a cut).
     """
     names = tuple(sorted({*expression.symbols(), *slope.symbols()}))
     if variable not in names:
-        return False
+        return _DOUBT
     coordinates = sample(names).coordinates
     turning = [node.args[0] for node in expression.preorder() if node.head in CIRCULAR]
-    good, zero = 0, True
+    good, telling, not_zero = 0, 0, False
     try:
         with np.errstate(all="ignore"):
             for scale in SCALES:
-                if isinstance(scale, complex) and _is_real_somewhere(
-                    expression, names, coordinates
-                ):
-                    return False
+                differences = _Differences(expression, variable, turning, scale)
+                if isinstance(scale, complex):
+                    if good >= ENOUGH:
+                        break
+                    if _differs_on_the_axis(differences, slope, names, coordinates):
+                        return _DOUBT
                 at = {name: scale * coordinates[:, k] for k, name in enumerate(names)}
                 points = Points(at)
                 claimed = np.broadcast_to(points.value(slope), (len(coordinates),))
-                zero = zero and not np.any(np.abs(claimed) > TINY)
-                differences = _Differences(expression, variable, turning, scale)
                 agreeing = _agreeing(differences, claimed, at)
                 if agreeing is None or _may_divide_by_zero(expression, points):
-                    return False
-                good += agreeing
-                if good >= ENOUGH and not zero:
-                    return True
+                    return _DOUBT
+                good, telling = good + agreeing[0], telling + agreeing[1]
+                not_zero = not_zero or telling >= ENOUGH or bool(np.any(np.abs(claimed) > TINY))
+                if good >= ENOUGH and not_zero:
+                    break
     except (Unknown, RecursionError):
-        pass
-    return False
+        return _DOUBT
+    return Screening(good >= ENOUGH, not_zero)
 
 
-def _agreeing(differences: _Differences, claimed: Values, at: Mapping[str, Values]) -> int | None:
-    """At how many points the differences are the slope; None where they are another."""
+def _agreeing(
+    differences: _Differences, claimed: Values, at: Mapping[str, Values]
+) -> tuple[int, int] | None:
+    """At how many points the differences are the slope, and at how many of them plainly not zero.
+
+    None where they are another.
+    """
     numeric, noise, turned = differences(at, STEP)
     known = np.isfinite(numeric)
     size = np.maximum(np.abs(claimed), np.abs(numeric)) + noise
     good = known & ~turned & (np.abs(numeric - claimed) <= SUSPICION * size)
+    telling = good & (noise <= SETTLED * np.abs(claimed)) & (np.abs(claimed) > LOST)
     doubtful = np.flatnonzero(known & ~good)
     if len(doubtful):
         there = {name: column[doubtful] for name, column in at.items()}
@@ -176,11 +206,14 @@ def _agreeing(differences: _Differences, claimed: Values, at: Mapping[str, Value
         size = np.maximum(np.abs(finer), np.abs(coarse))
         settled = (np.abs(finer - coarse) <= SETTLED * size) & (noise <= SETTLED * size) & ~turned
         settled &= np.maximum(size, np.abs(claimed)) > LOST
-        right = np.abs(finer - claimed) <= SUSPICION * np.abs(claimed)
-        if np.any(settled & ~right):
+        settled &= (noise > 0) | (np.abs(claimed) > TINY)  # values of zero have lost all digits
+        gap = np.abs(finer - claimed)
+        right = gap <= SUSPICION * np.abs(claimed)
+        # what is as near as the steps are to each other may be the limit of the differences
+        if np.any(settled & ~right & (gap > STEPS_APART * np.abs(finer - coarse))):
             return None
         good[doubtful[right & ~turned]] = True
-    return int(np.count_nonzero(good))
+    return int(np.count_nonzero(good)), int(np.count_nonzero(telling))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,26 +237,30 @@ class _Differences:
         h = step * np.maximum(np.abs(x), abs(self.scale))
         offsets = np.array([-2.0, -1.0, 1.0, 2.0])
         shape = len(offsets), len(x)
-        coordinates = {name: np.tile(column, len(offsets)) for name, column in at.items()}
-        coordinates[self.variable] = (x + offsets[:, None] * h).ravel()
-        points = Points(coordinates)
-        flat = np.broadcast_to(points.value(self.expression), (shape[0] * shape[1],))
-        values = flat.reshape(shape)
+        points = Points({**at, self.variable: x + offsets[:, None] * h})
+        values = np.broadcast_to(points.value(self.expression), shape)
         turned = np.zeros(len(x), dtype=bool)
         for argument in self.turning:
             angle = points.value(argument)
-            if np.ndim(angle):
-                turned |= np.max(np.abs(np.diff(np.reshape(angle, shape), axis=0)), axis=0) > TURN
+            if angle.shape == shape:  # it depends on the variable
+                turned |= np.max(np.abs(np.diff(angle, axis=0)), axis=0) > TURN
         numeric = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * h)
         return numeric, 1e-12 * np.max(np.abs(values), axis=0) / h, turned
 
 
-def _is_real_somewhere(expression: Tree, names: Sequence[str], coordinates: Values) -> bool:
-    """Whether it has a real value at some point, as a whole if not in all of its parts."""
+def _differs_on_the_axis(
+    differences: _Differences, slope: Tree, names: Sequence[str], coordinates: Values
+) -> bool:
+    """Whether it is another slope where the expression is real, if not in all of its parts."""
     at = {name: coordinates[:, k].astype(np.complex128) for k, name in enumerate(names)}
-    values = np.broadcast_to(Points(at).value(expression), (len(coordinates),))
+    values = np.broadcast_to(Points(at).value(differences.expression), (len(coordinates),))
     size = np.abs(values)
-    return bool(np.any((size < DROWNING) & (np.abs(values.imag) <= NOISE * size)))
+    real = (size < DROWNING) & (np.abs(values.imag) <= NOISE * size)
+    if not np.any(real):
+        return False
+    there = {name: column[real] for name, column in at.items()}
+    claimed = np.broadcast_to(Points(there).value(slope), (int(np.count_nonzero(real)),))
+    return _agreeing(differences, claimed, there) is None
 
 
 def _may_divide_by_zero(expression: Tree, points: Points) -> bool:
@@ -239,6 +276,22 @@ def _may_divide_by_zero(expression: Tree, points: Points) -> bool:
             if not np.any((value > PLAINLY_NOT_ZERO * size) & np.isfinite(size)):
                 return True
     return False
+
+
+def plainly_not_zero(tree: Tree) -> bool:
+    """Whether it is plain that ``tree`` is not zero everywhere; False where doubles cannot tell.
+
+    A product is zero where a factor is, and only sums are zero without being so at sight.
+    """
+    names = tree.symbols()
+    coordinates = sample(names).coordinates
+    at = {name: coordinates[:, k].astype(np.complex128) for k, name in enumerate(names)}
+    points = Points(at)
+    try:
+        with np.errstate(all="ignore"):
+            return all(np.any(np.abs(points.value(sum_)) > TINY) for sum_ in _factors(tree))
+    except (Unknown, RecursionError):
+        return False
 
 
 def _factors(tree: Tree) -> Iterator[Tree]:

@@ -86,6 +86,15 @@ def test_numbers_that_sympy_cannot_raise_do_not_stop_a_proof() -> None:
         ("(x/30516)**(2/1061)*x**(3/7)", "x**(2/1061 + 3/7)*30516**(-2/1061)"),
         ("(2*x + 2)**(1/3)", "2**(1/3)*(x + 1)**(1/3)"),
         ("sqrt(4*x + 4)*sqrt(2)", "sqrt(8)*sqrt(x + 1)"),
+        ("exp(x)**2", "exp(2*x)"),
+        ("exp(x)*exp(x/7)", "exp(8*x/7)"),
+        ("exp(x + 2*sin(x) + 3)", "exp(x)*exp(sin(x))**2*exp(1)**3"),
+        ("exp(2*(x - exp(a)))*exp(exp(a))", "exp(2*x - exp(a))"),
+        ("exp(-(x/2)**2)*exp(x**2/3)", "exp(x**2/12)"),
+        ("exp(x*a/3)**3*exp(-a*x)", "1"),
+        ("sinh(2*x)", "2*sinh(x)*cosh(x)"),
+        ("exp(10**40*x)/exp(x*10**40)", "1"),
+        ("exp(x/10007)/exp(2*x/20014)", "1"),
     ],
 )
 def test_what_holds_everywhere_is_identical(lhs: str, rhs: str) -> None:
@@ -108,6 +117,12 @@ def test_what_holds_everywhere_is_identical(lhs: str, rhs: str) -> None:
         ("log(exp(x))", "x"),
         ("sqrt(2)*sqrt(3)", "sqrt(5)"),
         ("sqrt(exp(2*x))", "exp(x) + 0*sqrt(x)"),
+        ("exp(x/2)**2", "exp(2*x)"),
+        ("exp(a*x)", "exp(a)*exp(x)"),
+        ("exp(a - x)", "exp(a)*exp(x)"),
+        ("exp(-(x/2)**2)", "exp(-x**2/2)"),
+        ("exp(0*x)", "0"),
+        ("exp(10**40*x)", "exp(10**40*x + x)"),
     ],
 )
 def test_what_fails_somewhere_is_not(lhs: str, rhs: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+import uvloop
 
 from service.verification.pool import (
     BEGAN,
@@ -25,6 +26,10 @@ def identify() -> int:
 
 def double(value: int) -> int:
     return 2 * value
+
+
+def echo(value: bytes) -> bytes:
+    return value
 
 
 def sleep(seconds: float) -> str:
@@ -82,13 +87,16 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def scenario(body: Callable[[WorkerPool], Awaitable[None]], **options: Any) -> None:
+    """Run ``body`` on the event loop of the service, whose streams are not asyncio's own."""
+
     async def main() -> None:
         async with WorkerPool(**options) as pool:
             assert pool.ready
             await body(pool)
         assert not pool.ready
 
-    asyncio.run(main())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
 
 
 def test_results_and_arguments() -> None:
@@ -103,6 +111,31 @@ def test_results_and_arguments() -> None:
         assert pool.completed == 70
 
     scenario(body, workers=2)
+
+
+def test_the_loop_of_asyncio_serves_as_well() -> None:
+    """Answers longer than one read, and deaths, are the same without uvloop."""
+
+    async def main() -> None:
+        async with WorkerPool(1) as pool:
+            long = bytes(3_000_000)
+            assert await pool.run(echo, long, timeout_s=30) == long
+            with pytest.raises(WorkerDied):
+                await pool.run(die, timeout_s=30)
+            assert await pool.run(double, 1, timeout_s=30) == 2
+
+    asyncio.run(main())
+
+
+def test_long_messages() -> None:
+    """Requests and answers that come in many pieces are whole."""
+
+    async def body(pool: WorkerPool) -> None:
+        long = os.urandom(3_000_000)
+        assert await pool.run(echo, long, timeout_s=30) == long
+        assert await pool.run(double, 2, timeout_s=30) == 4
+
+    scenario(body, workers=1)
 
 
 @pytest.mark.parametrize("function", [hang_in_c, sleep])
