@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import structlog
@@ -33,10 +33,16 @@ Every answer says how it was verified; errors are RFC 9457 problem details.
 _log = structlog.get_logger(__name__)
 
 
-def create_app(settings: Settings | None = None, *, ready_first: bool = False) -> FastAPI:
+def create_app(
+    settings: Settings | None = None,
+    *,
+    ready_first: bool = False,
+    on_ready: Callable[[], None] = lambda: None,
+) -> FastAPI:
     """The application; what it owns is opened and closed by its lifespan.
 
     With ``ready_first`` it takes no connections before it is ready; otherwise it says 503.
+    ``on_ready`` is called once it is.
     """
     settings = settings or Settings()
     metrics = Metrics()
@@ -45,7 +51,7 @@ def create_app(settings: Settings | None = None, *, ready_first: bool = False) -
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
         opened = asyncio.Event()
-        serving = asyncio.create_task(_serve(app, settings, metrics, opened, stop))
+        serving = asyncio.create_task(_serve(app, settings, metrics, on_ready, opened, stop))
         if ready_first or settings.processes > 1:
             await opened.wait()  # until then the processes that are ready take all connections
             if FAILED.is_set():
@@ -103,12 +109,14 @@ async def _serve(
     app: FastAPI,
     settings: Settings,
     metrics: Metrics,
+    on_ready: Callable[[], None],
     opened: asyncio.Event,
     stop: asyncio.Event,
 ) -> None:
     """Open what the application owns, keep it until ``stop``, close it."""
     try:
         async with open_resources(settings, metrics) as resources:
+            on_ready()
             app.state.resources = resources
             opened.set()
             _log.info("ready")

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from service.app import create_app
+from service.collector import settle
 from service.engine.errors import DeviceUnavailable
 from service.engine.session import providers
 from service.lifecycle import DRAINING, FAILED
@@ -69,7 +70,8 @@ def run(settings: Settings) -> None:
     if settings.processes > 1:
         _run_several(settings)
         return
-    Server(_config(settings, create_app(settings)), settings.drain_s).run()
+    app = create_app(settings, on_ready=settle)
+    Server(_config(settings, app), settings.drain_s).run()
     if FAILED.is_set():
         sys.exit(START_FAILED)
 
@@ -78,7 +80,7 @@ def application() -> FastAPI:
     """The application of one of several processes, which has only the environment to go by."""
     settings = Settings()
     _prepare(settings)
-    return create_app(settings)
+    return create_app(settings, on_ready=settle)
 
 
 def _prepare(settings: Settings) -> None:
