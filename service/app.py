@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import structlog
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 from starlette.responses import Response
@@ -19,7 +19,6 @@ from service.metrics import Metrics
 from service.middleware import RequestBody, RequestLog
 from service.resources import Resources, open_resources
 from service.routes import batch, differentiate, integrate, page, parse, sample, steps, system
-from service.routes.admission import admit
 from service.settings import Settings
 from service.shedding import Shedding
 from service.singleflight import Full, SingleFlight
@@ -74,7 +73,7 @@ def create_app(
     app.state.metrics = metrics
     questions = (differentiate.router, integrate.router, heat.router, batch.router, steps.router)
     for asked in questions:
-        app.include_router(asked, dependencies=[Depends(admit)])
+        app.include_router(asked)
     app.include_router(parse.router)
     app.include_router(sample.router)
     app.include_router(system.router)
