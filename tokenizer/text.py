@@ -7,12 +7,10 @@ import re
 import unicodedata
 from typing import Final
 
-from lark import Token
-
 from tokenizer.atoms import Atom, Kind
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS
-from tokenizer.lexing import lex
+from tokenizer.lexing import Token, lex
 from tokenizer.limits import Limits
 from tokenizer.names import CONSTANTS, GREEK, LONGEST_NAME, canonical_subscripts, leaf
 from tokenizer.numbers import number
@@ -54,7 +52,7 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
     words = Words(declared, integral=integral)
     atoms: list[Atom] = []
     for index, token in enumerate(tokens):
-        kind, position = token.type, token.start_pos or 0
+        kind, position = token.type, token.start_pos
         if index:
             _refuse_gap(tokens[index - 1], token, source)
         if kind in OPERATORS:
@@ -90,7 +88,7 @@ def _refuse_gap(before: Token, token: Token, source: str) -> None:
     """Refuse what only looks like a product: a line break, ``x.1``, ``0x10``."""
     if before.type not in _ENDS or token.type not in _BEGINS:
         return
-    start, end = before.end_pos or 0, token.start_pos or 0
+    start, end = before.end_pos, token.start_pos
     if "\n" in source[start:end]:
         raise ParseError(
             "a new line begins another expression",
@@ -114,7 +112,7 @@ def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[
     match = _NAME.match(token)
     assert match is not None
     letters, digits, subscripts = match.groups()
-    position = token.start_pos or 0
+    position = token.start_pos
     after = position + len(letters)
     if len(token) > LONGEST_NAME:
         raise long_name(position)
