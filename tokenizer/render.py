@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from tokenizer.heads import RELATIONS
@@ -38,8 +39,12 @@ def to_text(tree: Tree) -> str:
 
 class _Renderer:
     def __init__(self, root: Tree) -> None:
+        self.root = root
+
+    @cached_property
+    def euler(self) -> str:
         # a symbol called E leaves the number e to be written otherwise
-        self.euler = "exp(1)" if root.contains("E") else "E"
+        return "exp(1)" if self.root.contains("E") else "E"
 
     def render(self, tree: Tree) -> str:
         head = tree.head

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
 from tokenizer.functions import INVERSE
@@ -77,9 +78,16 @@ def to_latex(tree: Tree) -> str:
 
 class _Typesetter:
     def __init__(self, root: Tree) -> None:
+        self.root = root
+
+    @cached_property
+    def euler(self) -> str:
         # a symbol called e leaves the number e to be written upright
-        self.euler = r"\mathrm{e}" if root.contains("e") else "e"
-        self.d = r"\mathrm{d}" if root.contains("d") else "d"
+        return r"\mathrm{e}" if self.root.contains("e") else "e"
+
+    @cached_property
+    def d(self) -> str:
+        return r"\mathrm{d}" if self.root.contains("d") else "d"
 
     def set(self, tree: Tree) -> str:
         head, args = tree.head, tree.args
