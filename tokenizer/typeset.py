@@ -61,6 +61,8 @@ _LATIN_LOOKING: Final = frozenset(
 )
 _ONE: Final = integer(1)
 _ZERO: Final = integer(0)
+_TWO: Final = integer(2)
+_MINUS_ONE: Final = integer(-1)
 
 
 def to_latex(tree: Tree) -> str:
@@ -93,18 +95,21 @@ class _Typesetter:
         head, args = tree.head, tree.args
         if not args:
             return self.leaf(tree)
-        if head in ("add", "sub"):
-            left, right = args
-            sign = " + " if head == "add" else " - "
-            return self.at_least(left, SUM) + sign + self.at_least(right, PRODUCT)
-        if head == "neg":
-            return "-" + self.at_least(args[0], PRODUCT)
         if head == "mul":
             return self.product(*args)
         if head == "div":
             return rf"\frac{{{self.set(args[0])}}}{{{self.set(args[1])}}}"
         if head == "pow":
             return self.power(*args)
+        if head == "add":
+            return f"{self.at_least(args[0], SUM)} + {self.at_least(args[1], PRODUCT)}"
+        if head == "sub":
+            return f"{self.at_least(args[0], SUM)} - {self.at_least(args[1], PRODUCT)}"
+        if head in _COMMANDS:
+            arguments = ", ".join([self.set(arg) for arg in args])
+            return rf"{_COMMANDS[head]}\left({arguments}\right)"
+        if head == "neg":
+            return "-" + self.at_least(args[0], PRODUCT)
         if head == "exp":
             return f"{self.euler}^{{{self.set(args[0])}}}"
         if head == "sqrt":
@@ -129,7 +134,7 @@ class _Typesetter:
         if head == "derivative":
             return self.derivative(*args)
         arguments = ", ".join(map(self.set, args))
-        return rf"{self.function_name(head)}\left({arguments}\right)"
+        return rf"\operatorname{{{head}}}\left({arguments}\right)"
 
     def at_least(self, tree: Tree, binding: int) -> str:
         text = self.set(tree)
@@ -137,14 +142,18 @@ class _Typesetter:
         return text if tight else rf"\left({text}\right)"
 
     def leaf(self, tree: Tree) -> str:
-        value = str(tree.value)
-        if tree.head == "constant":
+        head, value = tree.head, str(tree.value)
+        if head == "symbol":
+            return self.symbol(value)
+        if head == "constant":
             return self.euler if value == "E" else _CONSTANTS[value]
-        if tree.head == "boolean":
+        if head == "boolean":
             return r"\text{otherwise}" if value == "True" else r"\text{False}"
-        return self.symbol(value) if tree.head == "symbol" else value
+        return value
 
     def symbol(self, name: str) -> str:
+        if len(name) == 1:
+            return name
         match = _NAME.match(name)
         assert match is not None, name
         base, subscript = match.groups()
@@ -186,12 +195,12 @@ class _Typesetter:
 
     def power(self, base: Tree, exponent: Tree) -> str:
         raised = self.set(exponent)
-        if base.head in _POWERED and exponent != integer(-1):
+        if base.head in _POWERED and exponent != _MINUS_ONE:
             argument = self.set(base.args[0])
             return rf"{self.function_name(base.head)}^{{{raised}}}\left({argument}\right)"
         if exponent.head == "div" and exponent.args[0] == _ONE:
             index = exponent.args[1]
-            if index.head == "integer" and index not in (_ZERO, _ONE, integer(2)):
+            if index.head == "integer" and index not in (_ZERO, _ONE, _TWO):
                 return rf"\sqrt[{index.value}]{{{self.set(base)}}}"
         plain = not base.args or base.head in _DELIMITED
         text = self.set(base)
