@@ -53,7 +53,7 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
     atoms: list[Atom] = []
     for index, token in enumerate(tokens):
         kind, position = token.type, token.start_pos
-        if index:
+        if kind in _BEGINS and index and tokens[index - 1].type in _ENDS:
             _refuse_gap(tokens[index - 1], token, source)
         if kind in OPERATORS:
             atoms.append(Atom("operator", OPERATORS[kind], position))
@@ -86,8 +86,6 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
 
 def _refuse_gap(before: Token, token: Token, source: str) -> None:
     """Refuse what only looks like a product: a line break, ``x.1``, ``0x10``."""
-    if before.type not in _ENDS or token.type not in _BEGINS:
-        return
     start, end = before.end_pos, token.start_pos
     if "\n" in source[start:end]:
         raise ParseError(
@@ -109,10 +107,13 @@ def _refuse_gap(before: Token, token: Token, source: str) -> None:
 
 def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[Atom]:
     """The atoms of letters with the digits and subscripts that follow them."""
-    match = _NAME.match(token)
-    assert match is not None
-    letters, digits, subscripts = match.groups()
     position = token.start_pos
+    if token.isalpha() and token.isascii():
+        letters, digits, subscripts = str(token), "", ""
+    else:
+        match = _NAME.match(token)
+        assert match is not None
+        letters, digits, subscripts = match.groups()
     after = position + len(letters)
     if len(token) > LONGEST_NAME:
         raise long_name(position)
