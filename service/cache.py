@@ -248,6 +248,7 @@ def tree_to_json(tree: Tree) -> list[Any]:
 def tree_from_json(flat: list[Any]) -> Tree:
     """What :func:`tree_to_json` wrote; ``ValueError`` when it is something else."""
     built: list[Tree] = []
+    leaves: dict[tuple[str, str | None], Tree] = {}  # an x is written often
     for at in range(len(flat) - 2, -1, -2):
         head, value = flat[at], flat[at + 1]
         if isinstance(value, int):
@@ -257,7 +258,11 @@ def tree_from_json(flat: list[Any]) -> Tree:
             del built[-value:]
             built.append(Tree(head, args))
         else:
-            built.append(Tree(head, (), int(value) if head == "integer" else value))
+            leaf = leaves.get((head, value))
+            if leaf is None:
+                leaf = Tree(head, (), int(value) if head == "integer" else value)
+                leaves[head, value] = leaf
+            built.append(leaf)
     if len(built) != 1:
         raise ValueError("not a tree")
     return built[0]
