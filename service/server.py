@@ -22,6 +22,7 @@ from service.engine.session import providers
 from service.lifecycle import DRAINING, FAILED
 from service.logs import configure_logs
 from service.settings import Settings
+from service.transport import Protocol
 
 _log = structlog.get_logger(__name__)
 
@@ -110,6 +111,7 @@ def _config(settings: Settings, app: FastAPI | str) -> uvicorn.Config:
         workers=settings.processes,
         host=settings.host,
         port=settings.port,
+        http=Protocol,
         log_config=None,
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
