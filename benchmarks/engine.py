@@ -35,8 +35,8 @@ from benchmarks.expressions import expressions
 from models import artifacts
 from service.engine.batch import Batch, Item
 from service.engine.draft import DraftTable
-from service.engine.engine import SPREAD
 from service.engine.search import Search
+from service.engine.searches import SPREAD
 from service.engine.session import ModelSession
 from tokenizer.codec import Encoded, encode
 from tokenizer.normalise import normalise

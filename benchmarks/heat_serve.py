@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -28,12 +29,13 @@ from rich.table import Table
 from benchmarks.cpu import cpu_ms
 from benchmarks.http import Connection
 from benchmarks.serve import service
+from models.heat.artifact import NAME, read
 from models.heat.boundary import Array, Boundary
 from models.heat.families import FAMILIES
 from models.heat.panels import from_samples
 from models.heat.predictor import Prepared, prepare
 from service.engine import Engine
-from service.heat.sessions import HeatModel
+from service.heat.served import ServedHeatModel
 from service.settings import Settings
 
 CLIENTS = (1, 32)
@@ -86,13 +88,15 @@ def problems(count: int, seed: int) -> list[Problem]:
 
 def by_engine(asked: list[Problem], clients: int, *, batching: bool) -> tuple[float, float]:
     """Seconds and CPU seconds of the model for all problems."""
-    model = HeatModel(Settings().artifacts, device="cpu", threads=1)
-    ready = [problem.prepared(model.manifest.threshold) for problem in asked]
+    root = Settings().artifacts
+    threshold = read(root / NAME).threshold
+    ready = [problem.prepared(threshold) for problem in asked]
 
     async def ask() -> tuple[float, float]:
         with tempfile.TemporaryDirectory() as nothing:
             engine = Engine(Path(nothing))
-            model.serve(engine, 32 if batching else 1)
+            items = 32 if batching else 1
+            model = ServedHeatModel(root, engine, device="cpu", threads=1, batch_items=items)
             async with engine:
                 predictor = model.batched(time.monotonic() + 600)
 
@@ -100,9 +104,9 @@ def by_engine(asked: list[Problem], clients: int, *, batching: bool) -> tuple[fl
                     with ThreadPoolExecutor(clients) as threads:
                         list(threads.map(lambda one: predictor.predict(*one), ready))
 
-                wall, cpu = time.perf_counter(), time.process_time()
+                wall, cpu = time.perf_counter(), cpu_ms(os.getpid())
                 await asyncio.to_thread(run)
-                return time.perf_counter() - wall, time.process_time() - cpu
+                return time.perf_counter() - wall, (cpu_ms(os.getpid()) - cpu) / 1000
 
     return asyncio.run(ask())
 

@@ -1,4 +1,4 @@
-"""Memory of the service and of its verifiers, on Linux."""
+"""Memory of the server process and of the engine and the verifiers it starts, on Linux."""
 
 from __future__ import annotations
 

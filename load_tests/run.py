@@ -67,8 +67,8 @@ class Measured:
     p50: float
     p99: float
     server_errors: float
-    service_mib: tuple[float, float]
-    verifiers_mib: tuple[float, float]
+    server_mib: tuple[float, float]
+    children_mib: tuple[float, float]
 
 
 def measure(scenario: str, users: int, seconds: int, running: Service, rate: float) -> Measured:
@@ -136,9 +136,7 @@ def _server_errors(url: str) -> float:
 
 def table(runs: list[Measured]) -> Table:
     shown = Table(title="Load; latency of accepted requests, the slowest kind of each scenario")
-    columns = (
-        "asked/s,accepted/s,accepted,refused,failed,5xx,p50 ms,p99 ms,service MiB,verifiers MiB"
-    )
+    columns = "asked/s,accepted/s,accepted,refused,failed,5xx,p50 ms,p99 ms,server MiB,children MiB"
     shown.add_column("scenario")
     for column in columns.split(","):
         shown.add_column(column, justify="right", no_wrap=True)
@@ -150,8 +148,8 @@ def table(runs: list[Measured]) -> Table:
             *(f"{n:.0f}" for n in (run.accepted, run.refused, run.failed, run.server_errors)),
             f"{run.p50:.0f}",
             f"{run.p99:.0f}",
-            grown(*run.service_mib),
-            grown(*run.verifiers_mib),
+            grown(*run.server_mib),
+            grown(*run.children_mib),
         )
     return shown
 

@@ -6,7 +6,7 @@
 Derivatives known and new, integrals and heat equations, from 16 clients. The first fifth is
 the warm-up: caches fill to their limits. Prints one table; exits with 1 for an answer that is
 not 200, an answer without verification, or growth of 3% and more after the warm-up, of the
-service's own process or of the verifiers together.
+server process or of its children (engine and verifiers) together.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ async def soak(
 ) -> tuple[list[tuple[float, float]], Counter[str]]:
     """Memory at each tenth after the warm-up, and the number of each kind and outcome.
 
-    Memory in MiB, of the service's process and of the verifiers together.
+    Memory in MiB, of the server process and of its children together.
     """
     url, pid = running.url, running.process.pid
     memory: list[tuple[float, float]] = []
@@ -103,26 +103,26 @@ def main() -> int:
         )
         restarts = metric(running.url, "calcert_verification_worker_restarts_total")
     seconds = time.monotonic() - started
-    service_mib, verifiers_mib = zip(memory[0], memory[-1], strict=True)
+    server_mib, children_mib = zip(memory[0], memory[-1], strict=True)
     failed = sum(count for name, count in outcomes.items() if name not in _SHARES)
     kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
     shown = Table(title=f"Mixed requests: {kinds}")
-    columns = "requests,failed,requests/s,service MiB,verifiers MiB,verifiers restarted"
+    columns = "requests,failed,requests/s,server MiB,children MiB,verifiers restarted"
     for column in columns.split(","):
         shown.add_column(column, justify="right", no_wrap=True)
     shown.add_row(
         f"{given.requests:,}",
         str(failed),
         f"{given.requests / seconds:.0f}",
-        grown(*service_mib),
-        grown(*verifiers_mib),
+        grown(*server_mib),
+        grown(*children_mib),
         f"{restarts:.0f}",
     )
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)  # a file has room
     console.print(shown)
-    growth = max(after / before - 1 for before, after in (service_mib, verifiers_mib))
+    growth = max(after / before - 1 for before, after in (server_mib, children_mib))
     return int(failed > 0 or growth >= MOST_GROWTH)
 
 

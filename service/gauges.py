@@ -38,7 +38,7 @@ class Gauges:
         self._pool = pool
         self._cache = cache
         self._flights = flights
-        self._counted: Counter[str] = Counter()
+        self._counted: Counter[tuple[object, str]] = Counter()
         for model in engine.models.values():
             labels = (model.name, model.version, model.provider, model.variant)
             metrics.model.labels(*labels).set(1)
@@ -53,9 +53,10 @@ class Gauges:
         metrics.workers.set(pool.alive)
         metrics.workers_wanted.set(pool.size)
         metrics.cache_broken.set(self._cache.broken)
-        metrics.worker_restarts.inc(self._new("restarts"))
+        metrics.engine_restarts.inc(self._new(self._engine, "restarts"))
+        metrics.worker_restarts.inc(self._new(pool, "restarts"))
         for name, outcome in _OUTCOMES.items():
-            metrics.worker_requests.labels(outcome).inc(self._new(name))
+            metrics.worker_requests.labels(outcome).inc(self._new(pool, name))
 
     async def keep_updating(self) -> None:
         """Look again and again until cancelled."""
@@ -63,9 +64,9 @@ class Gauges:
             self.update()
             await asyncio.sleep(EVERY_S)
 
-    def _new(self, name: str) -> int:
-        """How much a count of the pool has grown since the last look."""
-        total: int = getattr(self._pool, name)
-        grown = total - self._counted[name]
-        self._counted[name] = total
+    def _new(self, owner: Engine | WorkerPool, name: str) -> int:
+        """How much a count of ``owner`` has grown since the last look."""
+        total: int = getattr(owner, name)
+        grown = total - self._counted[owner, name]
+        self._counted[owner, name] = total
         return grown

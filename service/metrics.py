@@ -96,6 +96,9 @@ class Metrics:
         self.drafted = self._counter(
             "tokens_drafted", "Those of them that were guessed and so took no step.", "model"
         )
+        self.engine_restarts = self._counter(
+            "engine_restarts", "Times that the process which runs the models had to be replaced."
+        )
         self.model = self._gauge(
             "model_info", "1 for each model that is loaded.",
             "model", "version", "provider", "precision", most=True,

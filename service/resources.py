@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -15,7 +16,8 @@ from service.cache import Cache, open_cache
 from service.concurrency import ConcurrencyLimit
 from service.engine import Engine
 from service.gauges import Gauges
-from service.heat.sessions import HeatModel
+from service.heat.served import ServedHeatModel
+from service.logs import configure_logs
 from service.metrics import Metrics
 from service.problems import Problem
 from service.schemas import Health
@@ -41,7 +43,7 @@ class Resources:
     metrics: Metrics
     gauges: Gauges
     access: Access
-    heat: HeatModel | None
+    heat: ServedHeatModel | None
 
     def health(self) -> Health:
         """The state of each part; a missing model degrades, missing workers disable."""
@@ -49,7 +51,11 @@ class Resources:
         models["heat"] = "loaded" if self.heat else "missing"
         degraded = "missing" in models.values()
         return Health(
-            status="not ready" if not self.pool.alive else "degraded" if degraded else "ready",
+            status="not ready"
+            if not (self.pool.alive and self.engine.ready)
+            else "degraded"
+            if degraded
+            else "ready",
             models=models,
             verification=f"{self.pool.alive} of {self.pool.size} workers up",
             cache=f"{self.cache.name}, failing" if self.cache.broken else self.cache.name,
@@ -70,7 +76,6 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         ),
         on_wait=metrics.queue_seconds.labels("verifier").observe,
     )
-    heat = HeatModel.find(settings.artifacts, device=settings.device, threads=settings.threads)
     engine = Engine(
         settings.artifacts,
         device=settings.device,
@@ -80,9 +85,15 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
         queue_items=settings.queue_items,
         variant="" if settings.precision == "auto" else settings.precision,
         on_step=metrics.observe_step,
+        prepare=partial(configure_logs, settings),
     )
-    if heat is not None:
-        heat.serve(engine, settings.batch_items)
+    heat = ServedHeatModel.find(
+        settings.artifacts,
+        engine,
+        device=settings.device,
+        threads=settings.threads,
+        batch_items=settings.batch_items,
+    )
     flights = SingleFlight(
         cache,
         metrics,
@@ -99,8 +110,10 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
     # grammars are built at first use, which no request should pay for
     for syntax in ("text", "latex"):
         parse("x", syntax=syntax)
+    starting = asyncio.create_task(engine.start())  # beside the pool, which takes as long
     try:
-        async with pool, engine:
+        async with pool:
+            await starting
             gauges = Gauges(metrics, engine, pool, cache, flights)
             updating = asyncio.create_task(gauges.keep_updating())
             try:
@@ -110,6 +123,9 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
             finally:
                 updating.cancel()
     finally:
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        await engine.stop()
         await cache.close()
 
 

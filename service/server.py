@@ -29,10 +29,6 @@ _log = structlog.get_logger(__name__)
 #: Exit code when the service could not be started; uvicorn's own is the same.
 START_FAILED: Final = 3
 
-#: Seconds for which the event loop may keep the interpreter from the engine, and the other
-#: way round. With the usual 5 ms a decoder step, which takes 3, often waits longer than it takes.
-SWITCH_S: Final = 0.0005
-
 #: Seconds beyond the longest deadline that a stop waits for what runs.
 GRACE_S: Final = 5
 
@@ -65,7 +61,7 @@ class Server(uvicorn.Server):
 
 def run(settings: Settings) -> None:
     """Serve until a signal; leaves with ``SystemExit``, 0 after SIGTERM."""
-    _prepare(settings)
+    configure_logs(settings)
     # uvicorn finishes what runs and then sends itself the signal again: a clean end, not a death
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if settings.processes > 1:
@@ -80,14 +76,8 @@ def run(settings: Settings) -> None:
 def application() -> FastAPI:
     """The application of one of several processes, which has only the environment to go by."""
     settings = Settings()
-    _prepare(settings)
-    return create_app(settings, on_ready=settle)
-
-
-def _prepare(settings: Settings) -> None:
-    """What holds for the whole of a process."""
     configure_logs(settings)
-    sys.setswitchinterval(SWITCH_S)
+    return create_app(settings, on_ready=settle)
 
 
 def _run_several(settings: Settings) -> None:

@@ -1,10 +1,11 @@
 """Batched beam search with the shipped models over ONNX Runtime."""
 
 from service.engine.batch import Generation
-from service.engine.engine import Engine, ModelInfo
+from service.engine.engine import Engine
 from service.engine.errors import (
     DeadlineExceeded,
     DeviceUnavailable,
+    EngineDied,
     EngineError,
     EngineStopped,
     InputTooLong,
@@ -12,11 +13,13 @@ from service.engine.errors import (
     UnknownModel,
 )
 from service.engine.search import Hypothesis
+from service.engine.searches import ModelInfo
 
 __all__ = [
     "DeadlineExceeded",
     "DeviceUnavailable",
     "Engine",
+    "EngineDied",
     "EngineError",
     "EngineStopped",
     "Generation",

@@ -7,9 +7,9 @@ search is done, whatever the others do (Orca, Yu et al., OSDI 2022).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import NamedTuple
 
 from service.engine.draft import MOST_TOKENS, Drafter, DraftTable
 from service.engine.layout import Layouts
@@ -26,8 +26,7 @@ _STEP_ROWS = 8
 _DRAFT_ROWS = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """What a model found, best first, and what it took.
 
     ``tokens_decoded`` counts the steps of the search, ``tokens_drafted`` those of them that
@@ -49,7 +48,6 @@ class Item:
     deadline: float | None
     submitted: float
     started: float = 0.0
-    future: Future[Generation] = field(default_factory=Future)
     #: Tokens of the question.
     length: int = field(init=False)
     drafter: Drafter = field(init=False)

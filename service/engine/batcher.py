@@ -1,161 +1,124 @@
-"""A bounded queue and the thread that computes what is in it."""
+"""A bounded queue of jobs, and the batches that compute them."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import InvalidStateError
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from service.engine.errors import DeadlineExceeded, EngineStopped, QueueFull
-from service.engine.job import Job, Running
+from service.engine.errors import DeadlineExceeded, QueueFull
+from service.engine.job import Job, Kind, Running
 
 log = logging.getLogger(__name__)
 
 
 class Batcher:
-    """Runs batches, one for each model, in turn; a step of each at a time.
+    """Runs batches, one for each kind, in turn; a step of each at a time.
 
-    ``queue_items`` is how many items may wait, over all models. ``on_step`` is told,
-    in the decoding thread, the rows of each step and how long it took in seconds.
+    ``queue_items`` is how many jobs may wait, over all kinds. ``settle`` is told what
+    became of each that was not cancelled: its result or an exception. ``on_step`` is told the
+    rows of each step and how long it took in seconds.
     """
 
     def __init__(
         self,
-        open_batch: Callable[[str], Running[Any]],
+        kinds: Mapping[str, Kind[Any]],
         queue_items: int,
-        on_step: Callable[[int, float], None] | None = None,
+        settle: Callable[[Job, object], None],
+        on_step: Callable[[int, float], None],
     ) -> None:
-        self._open_batch = open_batch
+        self._kinds = kinds
         self._queue_items = queue_items
+        self._settle = settle
         self._on_step = on_step
-        self._waiting: dict[str, deque[Job]] = {}
-        self._batches: dict[str, Running[Any]] = {}
-        self._wake = threading.Condition()
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="decoder", daemon=True)
+        self._waiting: dict[str, deque[Job]] = {name: deque() for name in kinds}
+        self._batches = {name: kind.open() for name, kind in kinds.items()}
 
     @property
     def waiting(self) -> int:
-        """Items that no batch has taken yet."""
-        return sum(len(queue) for queue in self._waiting.values())
+        """Jobs that no batch has taken yet."""
+        return sum(map(len, self._waiting.values()))
 
-    def start(self) -> None:
-        """Start decoding."""
-        self._thread.start()
+    @property
+    def busy(self) -> bool:
+        """Whether there is anything to do."""
+        return any(self._waiting.values()) or any(batch.items for batch in self._batches.values())
 
-    def stop(self) -> None:
-        """Stop decoding; items that are not done fail with :class:`EngineStopped`."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
-        self._thread.join()
+    def submit(self, name: str, job: Job) -> None:
+        """Queue ``job``. Raises :class:`QueueFull`."""
+        if self.waiting >= self._queue_items:
+            raise QueueFull(f"{self._queue_items} items are waiting already")
+        self._waiting[name].append(job)
 
-    def submit(self, model: str, item: Job) -> None:
-        """Queue ``item``. Raises :class:`QueueFull` and :class:`EngineStopped`."""
-        with self._wake:
-            if self._stopping or not self._thread.is_alive():
-                raise EngineStopped("the engine is not running")
-            if self.waiting >= self._queue_items:
-                raise QueueFull(f"{self._queue_items} items are waiting already")
-            self._waiting.setdefault(model, deque()).append(item)
-            self._wake.notify()
+    def cancel(self, name: str, job: Job) -> None:
+        """Forget ``job``, which :meth:`submit` took; nothing happens if it is done."""
+        if job in self._waiting[name]:
+            self._waiting[name].remove(job)
+        elif job in self._batches[name].items:
+            self._batches[name].leave(job)
 
-    def _run(self) -> None:
-        while self._pause():
-            for model in list(self._waiting):
-                try:
-                    self._advance(model)
-                except Exception as error:
-                    # the batch's state is unknown: its items fail, the next ones start afresh
-                    log.exception("decoding failed")
-                    batch = self._batches.pop(model, None)
-                    for item in batch.items if batch else ():
-                        _fail(item, _broken(error))
-        waiting = [item for queue in self._waiting.values() for item in queue]
-        for item in waiting + [item for batch in self._batches.values() for item in batch.items]:
-            _fail(item, EngineStopped("the engine was stopped"))
+    def turn(self) -> None:
+        """One step of each batch that has anything to do."""
+        for name, batch in self._batches.items():
+            if not batch.items and not self._waiting[name]:
+                continue
+            try:
+                self._advance(name, batch)
+            except Exception as error:
+                # the batch's state is unknown: its jobs fail, the next ones start afresh
+                log.exception("decoding failed")
+                self._batches[name] = self._kinds[name].open()
+                for job in batch.items:
+                    self._settle(job, _broken(error))
 
-    def _pause(self) -> bool:
-        """Sleep until there is work; False when it is time to stop."""
-        with self._wake:
-            self._wake.wait_for(
-                lambda: (
-                    self._stopping
-                    or any(self._waiting.values())
-                    or any(batch.items for batch in self._batches.values())
-                )
-            )
-            return not self._stopping
-
-    def _advance(self, model: str) -> None:
-        if model not in self._batches:
-            self._batches[model] = self._open_batch(model)
-        batch = self._batches[model]
-        self._drop(model, batch)
-        self._admit(model, batch)
+    def _advance(self, name: str, batch: Running[Any]) -> None:
+        self._drop(name, batch)
+        self._admit(name, batch)
         if not batch.items:
             return
         started = time.monotonic()
         batch.step()
         now = time.monotonic()
-        if self._on_step is not None:
-            self._on_step(len(batch.items), now - started)
-        for item in [item for item in batch.items if item.done]:
-            batch.leave(item)
-            _settle(item, item.result(now))
+        self._on_step(len(batch.items), now - started)
+        for job in [job for job in batch.items if job.done]:
+            batch.leave(job)
+            self._settle(job, job.result(now))
 
-    def _drop(self, model: str, batch: Running[Any]) -> None:
-        """Forget items whose client has gone or whose deadline has passed."""
+    def _drop(self, name: str, batch: Running[Any]) -> None:
+        """Give up jobs whose deadline has passed."""
         now = time.monotonic()
+        for job in [job for job in self._waiting[name] if job.expired(now)]:
+            self._waiting[name].remove(job)
+            self._settle(job, _late())
+        for job in [job for job in batch.items if job.expired(now)]:
+            batch.leave(job)
+            self._settle(job, _late())
 
-        def over(item: Job) -> bool:
-            if item.expired(now):
-                _fail(item, DeadlineExceeded("the deadline passed before the model was done"))
-            return item.future.done()
-
-        with self._wake:
-            queue = self._waiting[model]
-            self._waiting[model] = deque(item for item in queue if not over(item))
-        for item in [item for item in batch.items if over(item)]:
-            batch.leave(item)
-
-    def _admit(self, model: str, batch: Running[Any]) -> None:
+    def _admit(self, name: str, batch: Running[Any]) -> None:
+        queue = self._waiting[name]
         joining: list[Job] = []
-        with self._wake:
-            queue = self._waiting[model]
-            while queue and batch.room_for(joining, queue[0]):
-                joining.append(queue.popleft())
+        while queue and batch.room_for(joining, queue[0]):
+            joining.append(queue.popleft())
         if not joining:
             return
         now = time.monotonic()
-        for item in joining:
-            item.started = now
+        for job in joining:
+            job.started = now
         try:
             batch.join(joining)
         except Exception as error:
-            for item in joining:
-                _fail(item, _broken(error))
+            for job in joining:
+                if job not in batch.items:  # those are told by who catches this
+                    self._settle(job, _broken(error))
             raise
 
 
-def _settle(item: Job, result: object) -> None:
-    # cancelled at this very moment: nobody waits for it
-    with suppress(InvalidStateError):
-        item.future.set_result(result)
-
-
-def _fail(item: Job, error: Exception) -> None:
-    """``error`` must be the item's own, or tracebacks pile up on a shared one."""
-    with suppress(InvalidStateError):
-        item.future.set_exception(error)
+def _late() -> DeadlineExceeded:
+    return DeadlineExceeded("the deadline passed before the model was done")
 
 
 def _broken(cause: Exception) -> RuntimeError:
-    failure = RuntimeError("decoding failed")
-    failure.__cause__ = cause
-    return failure
+    """For each job its own: whoever is told raises it."""
+    return RuntimeError(f"decoding failed: {cause!r}")

@@ -27,5 +27,9 @@ class EngineStopped(EngineError):
     """The engine is not running."""
 
 
+class EngineDied(EngineError):
+    """The process that runs the models has ended."""
+
+
 class DeviceUnavailable(RuntimeError):
     """The device that was asked for cannot be had, and what is missing."""

@@ -1,9 +1,8 @@
-"""What the batcher asks of the batches it runs, whatever they compute."""
+"""What the batcher asks of the kinds of jobs that it runs, whatever they compute."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 
@@ -11,7 +10,6 @@ class Job(Protocol):
     """One question on its way. Times are of ``time.monotonic``."""
 
     started: float
-    future: Future[Any]
 
     @property
     def done(self) -> bool:
@@ -43,3 +41,15 @@ class Running(Protocol[J]):
 
     def step(self) -> None:
         """Every job, or as many as one step has room for, goes on a little."""
+
+
+class Kind(Protocol[J]):
+    """One thing that an engine computes; ``provider`` is what ONNX Runtime calls where."""
+
+    provider: str
+
+    def job(self, request: Any, deadline: float | None, submitted: float) -> J:
+        """The job of a request; times are of ``time.monotonic``."""
+
+    def open(self) -> Running[J]:
+        """A batch without jobs."""

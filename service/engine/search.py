@@ -13,7 +13,6 @@ beam as narrow as the model is sure of itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +31,7 @@ Ints = npt.NDArray[np.int64]
 IMPOSSIBLE = -5000.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """A complete tree as token ids, and its log-probability."""
 
     tokens: tuple[int, ...]

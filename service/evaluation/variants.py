@@ -25,8 +25,8 @@ from models import artifacts
 from models.artifacts import Manifest, Variant
 from models.differentiate import test_sets
 from service.engine.batch import Batch, Item
-from service.engine.engine import SPREAD
 from service.engine.search import Search
+from service.engine.searches import SPREAD
 from service.engine.session import ModelSession
 from service.evaluation.integrate import questions, sampled
 from service.metrics import Metrics

@@ -6,8 +6,8 @@ long one takes many steps and lets searches and other questions have theirs betw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from models.heat.boundary import Array
@@ -22,7 +22,6 @@ class Work:
     deadline: float
     started: float = 0.0
     found: list[Array] = field(default_factory=list)
-    future: Future[list[Array]] = field(default_factory=Future)
 
     @property
     def done(self) -> bool:
@@ -36,6 +35,33 @@ class Work:
     def expired(self, now: float) -> bool:
         """The deadline has passed."""
         return now >= self.deadline
+
+
+class HeatKind:
+    """Rows of the ``branch`` that ``run`` computes, on ``provider``, as an engine's jobs.
+
+    At most ``most`` questions share a run.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Mapping[str, Array]], Array],
+        branch: Branch,
+        most: int,
+        provider: str,
+    ) -> None:
+        self._run = run
+        self._branch = branch
+        self._most = most
+        self.provider = provider
+
+    def job(self, request: Sequence[Row], deadline: float | None, submitted: float) -> Work:
+        """The job of a question's rows."""
+        return Work(request, math.inf if deadline is None else deadline)
+
+    def open(self) -> HeatBatch:
+        """A batch without questions."""
+        return HeatBatch(self._run, self._branch, self._most)
 
 
 class HeatBatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,12 +14,12 @@ from models.artifacts import ArtifactError
 from models.heat.artifact import NAME, HeatManifest, Precision, read
 from models.heat.boundary import Array
 from models.heat.predictor import KernelPredictor
-from models.heat.rows import Branch, Graph, Row, in_runs
-from service.engine import Engine
+from models.heat.rows import Branch, in_runs
+from service.engine.job import Kind
 from service.engine.session import Device, providers
-from service.heat.batch import HeatBatch, Work
+from service.heat.batch import HeatKind, Work
 
-_BRANCHES: Final[tuple[Branch, ...]] = ("modes", "points")
+BRANCHES: Final[tuple[Branch, ...]] = ("modes", "points")
 
 
 class HeatModel:
@@ -38,47 +38,16 @@ class HeatModel:
         self.precision = precision
         self._type = np.float64 if precision == "float64" else np.float32
         wanted = providers(device)
-        self._sessions = {branch: self._open(branch, wanted, threads) for branch in _BRANCHES}
+        self._sessions = {branch: self._open(branch, wanted, threads) for branch in BRANCHES}
         self.provider = str(self._sessions["modes"].get_providers()[0])
-        self._engine: Engine | None = None
         #: Runs the graphs here and now.
         self.predictor = KernelPredictor(
-            *(in_runs(partial(self._run, branch), branch) for branch in _BRANCHES)
+            *(in_runs(partial(self._run, branch), branch) for branch in BRANCHES)
         )
 
-    @classmethod
-    def find(cls, root: Path, *, device: Device, threads: int) -> HeatModel | None:
-        """The model under ``root``, or None when there is none."""
-        if not (root / NAME).is_dir():
-            return None
-        return cls(root, device=device, threads=threads)
-
-    def serve(self, engine: Engine, batch_items: int) -> None:
-        """From now on :meth:`batched` may be called: the graphs run in batches of ``engine``.
-
-        Rows of at most ``batch_items`` questions share them.
-        """
-        for branch in _BRANCHES:
-            run = partial(self._run, branch)
-            engine.add(_name(branch), partial(HeatBatch, run, branch, batch_items))
-        self._engine = engine
-
-    def batched(self, deadline: float) -> KernelPredictor:
-        """A predictor whose calls wait for the engine, until ``deadline`` (``time.monotonic``).
-
-        They raise what :meth:`Engine.submit` and its futures do.
-        """
-
-        def graph(branch: Branch) -> Graph:
-            def values(rows: Sequence[Row]) -> list[Array]:
-                assert self._engine is not None
-                work = Work(rows, deadline)
-                self._engine.submit(_name(branch), work)
-                return work.future.result()
-
-            return values
-
-        return KernelPredictor(*map(graph, _BRANCHES))
+    def kind(self, branch: Branch, most: int) -> HeatKind:
+        """Rows of ``branch`` as an engine's jobs; ``most`` questions share a run."""
+        return HeatKind(partial(self._run, branch), branch, most, self.provider)
 
     def _open(self, branch: str, wanted: list[str], threads: int) -> ort.InferenceSession:
         options = ort.SessionOptions()
@@ -101,5 +70,14 @@ class HeatModel:
         return result
 
 
-def _name(branch: Branch) -> str:
+def open_kinds(
+    root: Path, *, device: Device, threads: int, batch_items: int
+) -> dict[str, Kind[Work]]:
+    """Both graphs of the model under ``root`` as an engine's jobs. Raises as :class:`HeatModel`."""
+    model = HeatModel(root, device=device, threads=threads)
+    return {kind_of(branch): model.kind(branch, batch_items) for branch in BRANCHES}
+
+
+def kind_of(branch: Branch) -> str:
+    """What an engine calls rows of ``branch``."""
     return f"{NAME}.{branch}"

@@ -20,7 +20,7 @@ from models.heat.boundary import Array
 from models.heat.panels import from_nodes, smooth_nodes
 from models.heat.predictor import KernelPredictor, prepare
 from service.cache import tree_to_json
-from service.engine import DeadlineExceeded, QueueFull
+from service.engine import DeadlineExceeded, EngineDied, QueueFull
 from service.heat.closed_form import Formula as ClosedFormula
 from service.heat.closed_form import closed_form
 from service.heat.question import FieldError, Question, understand
@@ -41,7 +41,7 @@ from service.heat.schema import (
     HeatUnsolved,
     HeatVerification,
 )
-from service.heat.sessions import HeatModel
+from service.heat.served import ServedHeatModel
 from service.metrics import Metrics
 from service.problems import Problem
 from service.schemas import Formula
@@ -101,7 +101,7 @@ class HeatSolver:
 
     def __init__(
         self,
-        model: HeatModel | None,
+        model: ServedHeatModel | None,
         pool: WorkerPool,
         settings: Settings,
         flights: SingleFlight,
@@ -217,7 +217,7 @@ class HeatSolver:
         return values
 
     async def _by_model(
-        self, question: Question, analysis: Analysis, model: HeatModel, deadline: float
+        self, question: Question, analysis: Analysis, model: ServedHeatModel, deadline: float
     ) -> Values:
         predictor, threshold = model.batched(deadline), model.manifest.threshold
         try:
@@ -226,6 +226,8 @@ class HeatSolver:
             raise NoHeatAnswer(
                 "deadline", "nothing could be computed before the deadline"
             ) from None
+        except EngineDied:
+            raise NoHeatAnswer("engine_died", "the process that runs the model ended") from None
         except QueueFull:
             raise Problem(
                 "queue-full",

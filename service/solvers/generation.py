@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.engine import DeadlineExceeded, Generation, InputTooLong, QueueFull
+from service.engine import DeadlineExceeded, EngineDied, Generation, InputTooLong, QueueFull
 from service.problems import Problem
 from service.resources import Resources
 from service.solvers.answer import NoAnswer
@@ -32,6 +32,8 @@ async def generate(
         ) from None
     except DeadlineExceeded:
         raise NoAnswer("model_deadline", "the model did not finish in time") from None
+    except EngineDied:
+        raise NoAnswer("engine_died", "the process that runs the model ended") from None
     except InputTooLong:
         raise NoAnswer("too_long_for_model", "the expression is too long for the model") from None
     watch.add("queue", generation.queue_ms, ago_ms=generation.model_ms)

@@ -20,15 +20,14 @@ import resource
 import signal
 import socket
 import struct
-import sys
-import threading
 import traceback
-import types
 from bisect import insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Final, Self, TypeVar
+
+from service.processes import launch, leave_signals_to_parent
 
 T = TypeVar("T")
 
@@ -288,7 +287,7 @@ class WorkerPool:
         worker = _Worker(process, *await asyncio.open_connection(sock=ours))
         try:
             with theirs:
-                await asyncio.to_thread(_launch, process)
+                await asyncio.to_thread(launch, process)
             async with asyncio.timeout(self.start_timeout_s):
                 await worker.hear()
         except (OSError, EOFError, TimeoutError) as error:
@@ -341,31 +340,9 @@ class _Failure:
         self.error = error
 
 
-_LAUNCH: Final = threading.Lock()
-
-
-@contextlib.contextmanager
-def _without_main() -> Iterator[None]:
-    """Hide the program that is running: multiprocessing would run it again in the child."""
-    with _LAUNCH:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        try:
-            yield
-        finally:
-            sys.modules["__main__"] = main
-
-
-def _launch(process: ForkServerProcess) -> None:
-    with _without_main():
-        process.start()
-
-
 def _serve(stream: socket.socket, memory: int, preload: list[str]) -> None:
     """The life of a worker process."""
-    # Ctrl-C and a service manager's stop reach the whole group; the parent decides when workers end
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    leave_signals_to_parent()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # who gets a request does not take the core from who sent it; only Linux has this policy

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,6 +18,7 @@ from service.engine import (
     DeadlineExceeded,
     DeviceUnavailable,
     Engine,
+    EngineDied,
     EngineStopped,
     Generation,
     Hypothesis,
@@ -246,6 +251,67 @@ def test_stopping_fails_what_waits(folder: Path) -> None:
             await engine.generate("tiny", QUESTIONS[0])
 
     asyncio.run(run())
+
+
+def test_a_process_that_is_killed_is_replaced(folder: Path) -> None:
+    """What was asked is answered by the next process, as it would have been."""
+
+    async def work(engine: Engine) -> None:
+        alone = [await engine.generate("tiny", source) for source in QUESTIONS[:8]]
+        asked = asyncio.gather(*(engine.generate("tiny", source) for source in QUESTIONS[:8]))
+        await asyncio.sleep(0.005)
+        assert engine.pid
+        os.kill(engine.pid, signal.SIGKILL)
+        assert [g.hypotheses for g in await asked] == [g.hypotheses for g in alone]
+        assert engine.restarts == 1
+        assert engine.ready
+
+    in_engine(folder, work)
+
+
+def test_a_question_is_not_asked_a_third_time(folder: Path) -> None:
+    """What two processes have died over fails, and others are answered."""
+
+    async def work(engine: Engine) -> None:
+        stubborn = asyncio.create_task(engine.generate("tiny", QUESTIONS[9], beam=16))
+        for _ in range(2):
+            while not engine.pid:
+                await asyncio.sleep(0.01)
+            os.kill(engine.pid, signal.SIGKILL)
+            while engine.ready:
+                await asyncio.sleep(0.001)
+        with pytest.raises(EngineDied):
+            await stubborn
+        assert (await engine.generate("tiny", QUESTIONS[0], max_tokens=3)).hypotheses
+
+    in_engine(folder, work)
+
+
+def test_a_process_that_hangs_is_replaced(folder: Path) -> None:
+    """A question gets its error soon after its deadline, and the next one its answer."""
+
+    async def work(engine: Engine) -> None:
+        assert engine.pid
+        hung = engine.pid
+        os.kill(hung, signal.SIGSTOP)
+        with pytest.raises(DeadlineExceeded):
+            await engine.generate("tiny", QUESTIONS[0], deadline=time.monotonic() + 0.1)
+        assert (await engine.generate("tiny", QUESTIONS[0], max_tokens=3)).hypotheses
+        assert engine.pid != hung
+
+    in_engine(folder, work)
+
+
+def test_a_program_that_forgets_its_engine_ends(folder: Path) -> None:
+    """A process that nobody stopped does not keep the program that started it."""
+    program = (
+        "import asyncio, pathlib, sys\n"
+        "from service.engine import Engine\n"
+        "engine = Engine(pathlib.Path(sys.argv[1]), device='cpu')\n"
+        "asyncio.run(engine.start())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(folder)], timeout=120, check=False)
+    assert ended.returncode == 0
 
 
 def test_models_are_described(folder: Path) -> None:

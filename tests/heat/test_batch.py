@@ -18,6 +18,7 @@ from models.heat.predictor import KernelPredictor, Prepared, prepare
 from models.heat.rows import MOST, Row, cost, stack, together
 from service.engine import DeadlineExceeded, Engine
 from service.heat.batch import HeatBatch, Work
+from service.heat.served import ServedHeatModel
 from service.heat.sessions import HeatModel
 from service.settings import Settings
 
@@ -124,9 +125,11 @@ def test_the_engine_runs_heat_in_its_batches(tmp_path: Path, model: HeatModel) -
 
     async def ask() -> list[Array]:
         engine = Engine(tmp_path)
-        model.serve(engine, 32)
+        served = ServedHeatModel(
+            Settings().artifacts, engine, device="cpu", threads=1, batch_items=32
+        )
         async with engine:
-            predictor = model.batched(time.monotonic() + 60)
+            predictor = served.batched(time.monotonic() + 60)
             asked = problems(model)
             return await asyncio.gather(
                 *(asyncio.to_thread(predictor.predict, *problem) for problem in asked)
@@ -141,10 +144,12 @@ def test_a_deadline_that_has_passed_ends_the_wait(tmp_path: Path, model: HeatMod
 
     async def ask() -> None:
         engine = Engine(tmp_path)
-        model.serve(engine, 32)
+        served = ServedHeatModel(
+            Settings().artifacts, engine, device="cpu", threads=1, batch_items=32
+        )
         async with engine:
             prepared, x = problems(model)[0]
-            await asyncio.to_thread(model.batched(time.monotonic() - 1).predict, prepared, x)
+            await asyncio.to_thread(served.batched(time.monotonic() - 1).predict, prepared, x)
 
     with pytest.raises(DeadlineExceeded):
         asyncio.run(ask())

@@ -1,4 +1,4 @@
-"""Parts that fail under load: Redis, verification workers."""
+"""Parts that fail under load: Redis, verification workers, the engine's process."""
 
 from __future__ import annotations
 
@@ -79,3 +79,25 @@ def test_verifiers_killed_and_hung() -> None:
         assert outcomes.count >= 60
         assert pool.restarts >= 3
         assert metric(running.url, "calcert_verification_worker_restarts_total") >= 3
+
+
+def test_engine_killed_and_hung() -> None:
+    """kill -9 and a stop of the engine's process hang no request and make no answer wrong."""
+    with serving(Settings(workers=1, cache_items=0, timeout_default_s=5)) as running:
+        engine = running.app.state.resources.engine
+        with clients(running.url, 4) as outcomes:
+            for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGKILL):
+                before = outcomes.count
+                give_up = time.monotonic() + 60
+                while not engine.pid and time.monotonic() < give_up:
+                    time.sleep(0.05)
+                os.kill(engine.pid, number)
+                while outcomes.count < before + 15 and time.monotonic() < give_up:
+                    time.sleep(0.05)
+        assert not outcomes.broken
+        assert not outcomes.wrong
+        # while there is no engine what is in work takes long, and more is refused
+        assert set(outcomes.statuses) <= {"200", "429"}
+        assert outcomes.statuses["200"] >= 30
+        assert engine.restarts == 3
+        assert metric(running.url, "calcert_engine_restarts_total") == 3
