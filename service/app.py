@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import structlog
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 from starlette.responses import Response
@@ -19,7 +19,6 @@ from service.metrics import Metrics
 from service.middleware import RequestBody, RequestLog
 from service.resources import Resources, open_resources
 from service.routes import batch, differentiate, integrate, page, parse, sample, steps, system
-from service.routes.admission import admit
 from service.settings import Settings
 from service.shedding import Shedding
 from service.singleflight import Full, SingleFlight
@@ -33,10 +32,16 @@ Every answer says how it was verified; errors are RFC 9457 problem details.
 _log = structlog.get_logger(__name__)
 
 
-def create_app(settings: Settings | None = None, *, ready_first: bool = False) -> FastAPI:
+def create_app(
+    settings: Settings | None = None,
+    *,
+    ready_first: bool = False,
+    on_ready: Callable[[], None] = lambda: None,
+) -> FastAPI:
     """The application; what it owns is opened and closed by its lifespan.
 
     With ``ready_first`` it takes no connections before it is ready; otherwise it says 503.
+    ``on_ready`` is called once it is.
     """
     settings = settings or Settings()
     metrics = Metrics()
@@ -45,7 +50,7 @@ def create_app(settings: Settings | None = None, *, ready_first: bool = False) -
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
         opened = asyncio.Event()
-        serving = asyncio.create_task(_serve(app, settings, metrics, opened, stop))
+        serving = asyncio.create_task(_serve(app, settings, metrics, on_ready, opened, stop))
         if ready_first or settings.processes > 1:
             await opened.wait()  # until then the processes that are ready take all connections
             if FAILED.is_set():
@@ -68,7 +73,7 @@ def create_app(settings: Settings | None = None, *, ready_first: bool = False) -
     app.state.metrics = metrics
     questions = (differentiate.router, integrate.router, heat.router, batch.router, steps.router)
     for asked in questions:
-        app.include_router(asked, dependencies=[Depends(admit)])
+        app.include_router(asked)
     app.include_router(parse.router)
     app.include_router(sample.router)
     app.include_router(system.router)
@@ -103,12 +108,14 @@ async def _serve(
     app: FastAPI,
     settings: Settings,
     metrics: Metrics,
+    on_ready: Callable[[], None],
     opened: asyncio.Event,
     stop: asyncio.Event,
 ) -> None:
     """Open what the application owns, keep it until ``stop``, close it."""
     try:
         async with open_resources(settings, metrics) as resources:
+            on_ready()
             app.state.resources = resources
             opened.set()
             _log.info("ready")

@@ -49,11 +49,16 @@ CLAIM_POLL_S: Final = 0.02
 #: Failures are counted one by one and logged at most this often, in seconds.
 LOG_EVERY_S: Final = 1.0
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True)
+
 
 class Cache(Protocol):
     """Where answers are kept. No method raises: a cache that fails is a cache that misses."""
 
     name: str
+
+    #: Whether anything is kept at all.
+    keeps: bool
 
     async def get(self, key: str) -> bytes | None:
         """The value of ``key``; None when there is none or it cannot be had in time."""
@@ -84,6 +89,7 @@ class MemoryCache:
     def __init__(
         self, items: int, ttl_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        self.keeps = items > 0
         self._items = items
         self._ttl_s = ttl_s
         self._clock = clock
@@ -101,16 +107,13 @@ class MemoryCache:
         return value
 
     async def put(self, key: str, value: bytes) -> None:
-        if not self._items:
-            return
         self._kept[key] = (self._clock() + self._ttl_s, value)
         self._kept.move_to_end(key)
         while len(self._kept) > self._items:
             self._kept.popitem(last=False)
 
-    @asynccontextmanager
-    async def claim(self, key: str, patience_s: float) -> AsyncIterator[None]:
-        yield  # no other process can see this cache
+    def claim(self, key: str, patience_s: float) -> AbstractAsyncContextManager[None]:
+        return contextlib.nullcontext()  # no other process can see this cache
 
     @property
     def broken(self) -> bool:
@@ -128,6 +131,7 @@ class RedisCache:
     """
 
     name = "redis"
+    keeps = True
 
     def __init__(
         self,
@@ -227,7 +231,7 @@ def open_cache(settings: Settings, on_error: Callable[[], None] = lambda: None) 
 
 def question_key(task: str, tree: Tree, **parameters: Any) -> str:
     """The key of a question: the normalised ``tree`` and whatever else decides the answer."""
-    question = json.dumps([tree_to_json(tree), parameters], sort_keys=True)
+    question = _CANONICAL.encode([tree_to_json(tree), parameters])
     return f"calcert:{task}:{hashlib.sha256(question.encode()).hexdigest()}"
 
 
@@ -235,15 +239,16 @@ def tree_to_json(tree: Tree) -> list[Any]:
     """A Tree in preorder as ``[head, number of arguments or value, …]``, for JSON."""
     flat: list[Any] = []
     for node in tree.preorder():
+        value: int | str | None = len(node.args) or node.value
         # digits as text: JSON readers of other make round large integers
-        value = str(node.value) if isinstance(node.value, int) else node.value
-        flat += [node.head, value if not node.args else len(node.args)]
+        flat += (node.head, str(value) if node.head == "integer" else value)
     return flat
 
 
 def tree_from_json(flat: list[Any]) -> Tree:
     """What :func:`tree_to_json` wrote; ``ValueError`` when it is something else."""
     built: list[Tree] = []
+    leaves: dict[tuple[str, str | None], Tree] = {}  # an x is written often
     for at in range(len(flat) - 2, -1, -2):
         head, value = flat[at], flat[at + 1]
         if isinstance(value, int):
@@ -253,7 +258,11 @@ def tree_from_json(flat: list[Any]) -> Tree:
             del built[-value:]
             built.append(Tree(head, args))
         else:
-            built.append(Tree(head, (), int(value) if head == "integer" else value))
+            leaf = leaves.get((head, value))
+            if leaf is None:
+                leaf = Tree(head, (), int(value) if head == "integer" else value)
+                leaves[head, value] = leaf
+            built.append(leaf)
     if len(built) != 1:
         raise ValueError("not a tree")
     return built[0]

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from ray import serve
 
 from service.app import create_app
+from service.collector import settle
 from service.lifecycle import FAILED
 from service.logs import configure_logs
 from service.settings import Settings
@@ -38,7 +39,7 @@ def build() -> FastAPI:
     """The application of one replica, which takes questions once its models are loaded."""
     settings = Settings()
     configure_logs(settings)
-    return create_app(settings, ready_first=True)
+    return create_app(settings, ready_first=True, on_ready=settle)
 
 
 _cluster = ClusterSettings()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -29,6 +31,9 @@ _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 # a second series for each, which nobody asks for
 disable_created_metrics()  # type: ignore[no-untyped-call]  # not annotated
+
+
+M = TypeVar("M", Counter, Histogram)
 
 
 class Metrics:
@@ -147,7 +152,7 @@ class Metrics:
         return generate_latest(registry)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(f"calcert_{name}", text, labels, registry=self.registry)
+        return _remembering(Counter(f"calcert_{name}", text, labels, registry=self.registry))
 
     def _gauge(self, name: str, text: str, *labels: str, most: bool = False) -> Gauge:
         """Added up over processes, or with ``most`` their largest."""
@@ -162,7 +167,15 @@ class Metrics:
     def _histogram(
         self, name: str, text: str, buckets: tuple[float, ...], *labels: str
     ) -> Histogram:
-        return Histogram(f"calcert_{name}", text, labels, registry=self.registry, buckets=buckets)
+        return _remembering(
+            Histogram(f"calcert_{name}", text, labels, registry=self.registry, buckets=buckets)
+        )
+
+
+def _remembering(metric: M) -> M:
+    """``metric``, which finds what it counts under some labels at once when asked again."""
+    metric.labels = cache(metric.labels)  # type: ignore[method-assign]  # of this one only
+    return metric
 
 
 def _forget_the_dead(files: Iterable[Path]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 
@@ -147,19 +146,25 @@ class RequestBody:
                 return message
             return await asyncio.shield(gone)
 
-        application = asyncio.ensure_future(self.app(scope, replay, send))
+        serving = asyncio.current_task()
+        assert serving is not None
+        left = False
+
+        def leave(gone: asyncio.Future[Message]) -> None:
+            nonlocal left
+            if not gone.cancelled():
+                left = serving.cancel()
+
+        gone.add_done_callback(leave)
         try:
-            await asyncio.wait((application, gone), return_when=asyncio.FIRST_COMPLETED)
+            await self.app(scope, replay, send)
+        except asyncio.CancelledError:
+            # whoever else wants this to end must not be kept waiting
+            if not left or serving.uncancel():
+                raise
         finally:
-            finished = application.done()
+            gone.remove_done_callback(leave)
             gone.cancel()
-            if not finished:
-                application.cancel()
-        if finished:
-            await application
-        else:
-            with contextlib.suppress(asyncio.CancelledError):
-                await application
 
 
 class _TooLarge(Exception):

@@ -16,11 +16,13 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from service.app import create_app
+from service.collector import settle
 from service.engine.errors import DeviceUnavailable
 from service.engine.session import providers
 from service.lifecycle import DRAINING, FAILED
 from service.logs import configure_logs
 from service.settings import Settings
+from service.transport import Protocol
 
 _log = structlog.get_logger(__name__)
 
@@ -65,7 +67,8 @@ def run(settings: Settings) -> None:
     if settings.processes > 1:
         _run_several(settings)
         return
-    Server(_config(settings, create_app(settings)), settings.drain_s).run()
+    app = create_app(settings, on_ready=settle)
+    Server(_config(settings, app), settings.drain_s).run()
     if FAILED.is_set():
         sys.exit(START_FAILED)
 
@@ -74,7 +77,7 @@ def application() -> FastAPI:
     """The application of one of several processes, which has only the environment to go by."""
     settings = Settings()
     configure_logs(settings)
-    return create_app(settings)
+    return create_app(settings, on_ready=settle)
 
 
 def _run_several(settings: Settings) -> None:
@@ -98,6 +101,7 @@ def _config(settings: Settings, app: FastAPI | str) -> uvicorn.Config:
         workers=settings.processes,
         host=settings.host,
         port=settings.port,
+        http=Protocol,
         log_config=None,
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,

@@ -71,15 +71,16 @@ class SingleFlight:
         key: str | None,
         seconds: float,
         read: Callable[[bytes], T],
-        compute: Callable[[], Awaitable[tuple[T, bytes | None]]],
+        write: Callable[[T], bytes | None],
+        compute: Callable[[], Awaitable[T]],
     ) -> tuple[T, bool]:
         """The answer to the question ``key`` of ``task``, and whether it was another's work.
 
-        ``compute`` gives the answer and what to keep of it, if anything; ``read`` is its
-        inverse, with ``ValueError`` for a value that is not one. Whatever ``compute``
-        raises reaches all who asked with the same ``seconds``, and is not kept. When all
-        of them have been cancelled the computation is. A question without a ``key`` is
-        computed for itself. Raises :class:`Full` (429) for a computation too many.
+        ``write`` gives what to keep of an answer, if anything; ``read`` is its inverse, with
+        ``ValueError`` for a value that is not one. Whatever ``compute`` raises reaches all
+        who asked with the same ``seconds``, and is not kept. When all of them have been
+        cancelled the computation is. A question without a ``key`` is computed for itself.
+        Raises :class:`Full` (429) for a computation too many.
         """
         if key is not None:
             known = await self._recall(key, read)
@@ -94,7 +95,7 @@ class SingleFlight:
             if self.limit.full(task, waits=WAITS.get()):
                 raise Full(task)
             ticket = self.limit.begin(task)
-            computing = asyncio.create_task(self._compute(key, seconds, read, compute))
+            computing = asyncio.create_task(self._compute(key, seconds, read, write, compute))
             flight = self._flights[name] = _Flight(computing, ticket)
             computing.add_done_callback(lambda computing: self._landed(name, computing))
         if key is not None:
@@ -114,17 +115,19 @@ class SingleFlight:
         key: str | None,
         seconds: float,
         read: Callable[[bytes], T],
-        compute: Callable[[], Awaitable[tuple[T, bytes | None]]],
+        write: Callable[[T], bytes | None],
+        compute: Callable[[], Awaitable[T]],
     ) -> tuple[T, bool]:
         BEGAN.set(asyncio.get_running_loop().time())
-        if key is None:
-            return (await compute())[0], False
+        if key is None or not self._cache.keeps:
+            return await compute(), False
         async with self._cache.claim(key, PATIENCE * seconds):
             # another may have answered and let go since this question missed the cache
             known = await self._recall(key, read)
             if known is not None:
                 return known, True
-            answer, kept = await compute()
+            answer = await compute()
+            kept = write(answer)
             if kept is not None:
                 await self._cache.put(key, kept)
         return answer, False

@@ -53,6 +53,8 @@ class Stopwatch:
 
 def _covered(spans: list[tuple[float, float]]) -> float:
     """The length of the union of intervals."""
+    if len(spans) <= 1:
+        return sum(end - start for start, end in spans)
     total, reached = 0.0, float("-inf")
     for start, end in sorted(spans):
         total += max(0.0, end - max(start, reached))

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from lark import Token
-
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS
+from tokenizer.lexing import Token
 from tokenizer.limits import Limits
 from tokenizer.names import CONSTANTS, GREEK_NAMES
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tokenizer import vocabulary as v
 from tokenizer.normalise import VARIABLE
-from tokenizer.tree import Tree, call, constant, integer, symbol
+from tokenizer.tree import Tree, constant, integer, symbol
 
 #: Levels of a path that are kept, the ones nearest the node.
 PATH_LEVELS = 20
@@ -65,8 +66,8 @@ def encode(tree: Tree) -> Encoded:
         ids.append(_leaf_id(node, numbers) if not node.args else _head_id(node))
         paths.append(path)
         nodes.append(node)
-        for slot in range(len(node.args) - 1, -1, -1):
-            stack.append((node.args[slot], child_path(path, slot)))
+        if node.args:
+            stack += [(arg, child_path(path, slot)) for slot, arg in enumerate(node.args)][::-1]
     return Encoded(tuple(ids), tuple(paths), tuple(nodes), tuple(numbers))
 
 
@@ -152,26 +153,37 @@ def decode_terms(tokens: Sequence[int], source: Encoded) -> list[tuple[Tree, int
 
 def _read(tokens: Sequence[int], start: int, source: Encoded) -> tuple[Tree, int]:
     # an explicit stack: a model may nest deeper than Python recurses
-    pending: list[tuple[int, list[Tree]]] = []
+    pending: list[tuple[str, int, list[Tree]]] = []
     for position in range(start, len(tokens)):
         token = tokens[position]
-        arity = v.arity(token)
+        arity = v.ARITIES[token] if token < v.SIZE else 0
         if arity:
-            if token >= v.TERM and token < v.SIZE:
+            if token >= v.TERM:
                 raise Malformed("a term inside a term")
-            pending.append((token, []))
+            pending.append((v.TOKENS[token], arity, []))
             continue
-        tree = _leaf(token, source)
+        tree = _LEAVES.get(token) or _leaf(token, source)
         while pending:
-            head, args = pending[-1]
+            head, arity, args = pending[-1]
             args.append(tree)
-            if len(args) < v.ARITIES[head]:
+            if len(args) < arity:
                 break
             pending.pop()
-            tree = call(v.TOKENS[head], *args)
+            tree = Tree(head, tuple(args))
         else:
             return tree, position + 1
     raise Malformed("the tree is not complete")
+
+
+def _leaves() -> dict[int, Tree]:
+    """The leaves that are the same whatever the input is, by their tokens."""
+    leaves = {v.FIRST_LITERAL + value: integer(value) for value in range(v.LARGEST_LITERAL + 1)}
+    leaves |= {v.FIRST_PARAMETER + index: symbol(f"p{index}") for index in range(v.PARAMETERS)}
+    leaves |= {v.ID[name]: constant(name) for name in ("pi", "E", "I")}
+    return leaves | {v.VAR: symbol(VARIABLE)}
+
+
+_LEAVES: Final = _leaves()
 
 
 def _leaf(token: int, source: Encoded) -> Tree:
@@ -179,17 +191,9 @@ def _leaf(token: int, source: Encoded) -> Tree:
         if token - v.SIZE >= len(source.nodes):
             raise Malformed("a reference past the end of the input")
         return source.nodes[token - v.SIZE]
-    if v.FIRST_LITERAL <= token <= v.FIRST_LITERAL + v.LARGEST_LITERAL:
-        return integer(token - v.FIRST_LITERAL)
-    if token == v.VAR:
-        return symbol(VARIABLE)
-    if v.FIRST_PARAMETER <= token < v.FIRST_PARAMETER + v.PARAMETERS:
-        return symbol(f"p{token - v.FIRST_PARAMETER}")
     if v.FIRST_NUMBER <= token < v.FIRST_NUMBER + v.NUMBERS:
         index = token - v.FIRST_NUMBER
         if index >= len(source.numbers):
             raise Malformed("a number that is not in the input")
         return integer(source.numbers[index])
-    if v.TOKENS[token] in ("pi", "E", "I"):
-        return constant(v.TOKENS[token])
     raise Malformed(f"{v.TOKENS[token]} is no expression")

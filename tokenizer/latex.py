@@ -11,13 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from lark import Token
-
 from tokenizer.arguments import Arguments
 from tokenizer.atoms import BRACKETS, Atom, Kind
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS, UNSUPPORTED
-from tokenizer.lexing import lex
+from tokenizer.lexing import Token, lex
 from tokenizer.limits import Limits
 from tokenizer.names import (
     CANONICAL,
@@ -125,7 +123,7 @@ class _Emitter:
     def _emit(self, index: int) -> int:
         """Emit the token at ``index`` with the groups around it; the index after it."""
         token = self.tokens[index]
-        position = token.start_pos or 0
+        position = token.start_pos
         for _ in range(self.arguments.opens[index]):
             self._put("open", "{", position)
         cut = self.arguments.cuts.get(index, 0)
@@ -363,7 +361,7 @@ class _Emitter:
             )
         self.atoms[at] = Atom("symbol", name, before.position, leaf(name))
         if rest:
-            self.atoms += self.words.atoms(rest, (self.tokens[end - 1].start_pos or 0) + 1)
+            self.atoms += self.words.atoms(rest, self.tokens[end - 1].start_pos + 1)
         return end
 
     def _subscript_text(self, at: int, position: int) -> tuple[str, int, str]:

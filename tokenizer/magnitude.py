@@ -17,6 +17,9 @@ from tokenizer.tree import Tree
 #: Functions that SymPy evaluates at whole numbers by products or sums as long as these.
 _FACTORIAL_LIKE = frozenset("factorial gamma loggamma digamma binomial beta polylog".split())
 
+#: Nothing else can be a number that grows or zero: not a symbol, nor a function of anything.
+_COUNTED = _FACTORIAL_LIKE | frozenset("integer neg sqrt add sub mul div pow Mod".split())
+
 
 def check(tree: Tree, limits: Limits, positions: Mapping[int, int]) -> None:
     """Refuse numbers that grow too large, and divisions by what is plainly zero.
@@ -28,19 +31,26 @@ def check(tree: Tree, limits: Limits, positions: Mapping[int, int]) -> None:
 
 
 class _Check:
-    """One walk, children before parents; keeps digits and values by ``id(node)``."""
+    """One walk, children before parents.
+
+    Digits and values are kept by ``id(node)`` where they are not 0 and None.
+    """
 
     def __init__(self, limits: Limits, positions: Mapping[int, int]) -> None:
         self.limits = limits
         self.positions = positions
         self.digits: dict[int, float] = {}
-        self.values: dict[int, Fraction | None] = {}
+        self.values: dict[int, Fraction] = {}
+        self.seen: set[int] = set()
 
     def run(self, tree: Tree) -> None:
         for node in reversed(list(tree.preorder())):
-            key = id(node)
-            if key in self.values:
+            if node.head not in _COUNTED:
                 continue
+            key = id(node)
+            if key in self.seen:
+                continue
+            self.seen.add(key)
             digits = self._digits(node)
             if digits > self.limits.power_digits:
                 raise ParseError(
@@ -49,12 +59,18 @@ class _Check:
                     hint="use a symbol in its place",
                     code="number-too-large",
                 )
-            self.digits[key] = digits
-            self.values[key] = self._value(node)
+            if digits:
+                self.digits[key] = digits
+            value = self._value(node)
+            if value is not None:
+                self.values[key] = value
 
     def value(self, node: Tree) -> Fraction | None:
         """The exact value, where the node is made of literal numbers only."""
-        return self.values[id(node)]
+        return self.values.get(id(node))
+
+    def digits_of(self, node: Tree) -> float:
+        return self.digits.get(id(node), 0.0)
 
     def _digits(self, node: Tree) -> float:
         """An upper estimate of the decimal digits that SymPy would write out."""
@@ -62,12 +78,14 @@ class _Check:
         if head == "integer":
             return math.log10(int(node.value or 0) or 1)
         if head in ("neg", "sqrt"):
-            return self.digits[id(args[0])]
+            return self.digits_of(args[0])
         if head in ("mul", "div"):
-            return sum(self.digits[id(arg)] for arg in args)
+            return self.digits_of(args[0]) + self.digits_of(args[1])
         if head in ("add", "sub"):
-            literal = all(self.value(arg) is not None for arg in args)
-            return sum(self.digits[id(arg)] for arg in args) + 0.31 if literal else 0.0
+            first, second = args
+            if self.value(first) is None or self.value(second) is None:
+                return 0.0
+            return self.digits_of(first) + self.digits_of(second) + 0.31
         if head == "pow":
             return self._power_digits(node)
         if head in _FACTORIAL_LIKE:
@@ -80,7 +98,7 @@ class _Check:
     def _power_digits(self, node: Tree) -> float:
         base, exponent = node.args
         value = self.value(exponent)
-        digits = self.digits[id(base)]
+        digits = self.digits_of(base)
         if value is None or digits == 0:
             return 0.0
         if abs(value) > self.limits.exponent:

@@ -19,6 +19,8 @@ def number(text: str, position: int, limits: Limits) -> Tree:
     Raises :class:`ParseError` when written out it has over ``limits.digits`` digits, and
     for a point without any, which ``\\sqrt5.`` leaves behind.
     """
+    if text.isdecimal() and len(text) <= limits.digits:
+        return integer(int(text))
     match = _LITERAL.match(text)
     assert match is not None
     whole, decimals, exponent = match[1], match[2] or "", match[3] or "0"

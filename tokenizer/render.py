@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from tokenizer.heads import RELATIONS
@@ -10,7 +11,13 @@ from tokenizer.tree import Tree
 # how tightly a rendering binds, from loose to tight
 RELATION, SUM, NEGATION, PRODUCT, POWER, ATOM = range(6)
 
-_INFIX: Final = {"add": " + ", "sub": " - ", "mul": "*", "div": "/"}
+#: Sign of an operation, and how tightly its left and its right operand have to bind.
+_INFIX: Final = {
+    "add": (" + ", SUM, PRODUCT),
+    "sub": (" - ", SUM, PRODUCT),
+    "mul": ("*", PRODUCT, POWER),
+    "div": ("/", PRODUCT, POWER),
+}
 _BINDING: Final = {
     "add": SUM,
     "sub": SUM,
@@ -20,6 +27,8 @@ _BINDING: Final = {
     "pow": POWER,
     **dict.fromkeys(("Lt", "Le", "Gt", "Ge"), RELATION),
 }
+#: What is not written as a function of its arguments, beside operations.
+_OTHERWISE: Final = frozenset(("Lt", "Le", "Gt", "Ge", "Piecewise", "integral", "derivative"))
 
 
 def to_text(tree: Tree) -> str:
@@ -38,45 +47,45 @@ def to_text(tree: Tree) -> str:
 
 class _Renderer:
     def __init__(self, root: Tree) -> None:
+        self.root = root
+
+    @cached_property
+    def euler(self) -> str:
         # a symbol called E leaves the number e to be written otherwise
-        self.euler = "exp(1)" if root.contains("E") else "E"
+        return "exp(1)" if self.root.contains("E") else "E"
 
     def render(self, tree: Tree) -> str:
-        head = tree.head
-        if not tree.args:
+        head, args = tree.head, tree.args
+        if not args:
             if head == "constant" and tree.value == "E":
                 return self.euler
             return "lamda" if tree.value == "lambda" else str(tree.value)
         if head in _INFIX:
-            left, right = tree.args
-            binding = _BINDING[head]
-            looser = PRODUCT if binding == SUM else POWER
-            return self.at_least(left, binding) + _INFIX[head] + self.at_least(right, looser)
+            sign, left, right = _INFIX[head]
+            return self.at_least(args[0], left) + sign + self.at_least(args[1], right)
         if head == "neg":
-            return "-" + self.at_least(tree.args[0], PRODUCT)
+            return "-" + self.at_least(args[0], PRODUCT)
         if head == "pow":
-            base, exponent = tree.args
-            return f"{self.at_least(base, ATOM)}**{self.at_least(exponent, POWER)}"
-        if head in RELATIONS and head not in ("Eq", "Ne"):
-            first, second = map(self.render, tree.args)
-            return f"{first} {RELATIONS[head]} {second}"
+            return f"{self.at_least(args[0], ATOM)}**{self.at_least(args[1], POWER)}"
+        if head in _OTHERWISE:
+            return self.otherwise(head, args)
+        return f"{head}({', '.join([self.render(arg) for arg in args])})"
+
+    def otherwise(self, head: str, args: tuple[Tree, ...]) -> str:
         if head == "Piecewise":
-            pairs = zip(tree.args[::2], tree.args[1::2], strict=True)
-            inside = ", ".join(
+            pairs = zip(args[::2], args[1::2], strict=True)
+            listed = ", ".join(
                 f"({self.render(value)}, {self.render(condition)})" for value, condition in pairs
             )
-        elif head == "integral":
-            integrand, *bounds = tree.args
-            inside = self.render(integrand) + ", "
-            listed = ", ".join(map(self.render, bounds))
-            inside += listed if len(bounds) == 1 else f"({listed})"
-        elif head == "derivative":
-            expression, variable, order = map(self.render, tree.args)
-            inside = f"{expression}, {variable}" + ("" if order == "1" else f", {order}")
-        else:
-            inside = ", ".join(map(self.render, tree.args))
-        name = {"integral": "Integral", "derivative": "Derivative"}.get(head, head)
-        return f"{name}({inside})"
+            return f"Piecewise({listed})"
+        first, *others = map(self.render, args)
+        if head == "integral":
+            listed = ", ".join(others)
+            return f"Integral({first}, {listed if len(others) == 1 else f'({listed})'})"
+        if head == "derivative":
+            variable, order = others
+            return f"Derivative({first}, {variable}{'' if order == '1' else f', {order}'})"
+        return f"{first} {RELATIONS[head]} {others[0]}"
 
     def at_least(self, tree: Tree, binding: int) -> str:
         text = self.render(tree)

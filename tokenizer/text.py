@@ -7,12 +7,10 @@ import re
 import unicodedata
 from typing import Final
 
-from lark import Token
-
 from tokenizer.atoms import Atom, Kind
 from tokenizer.errors import ParseError
 from tokenizer.functions import FUNCTIONS
-from tokenizer.lexing import lex
+from tokenizer.lexing import Token, lex
 from tokenizer.limits import Limits
 from tokenizer.names import CONSTANTS, GREEK, LONGEST_NAME, canonical_subscripts, leaf
 from tokenizer.numbers import number
@@ -54,8 +52,8 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
     words = Words(declared, integral=integral)
     atoms: list[Atom] = []
     for index, token in enumerate(tokens):
-        kind, position = token.type, token.start_pos or 0
-        if index:
+        kind, position = token.type, token.start_pos
+        if kind in _BEGINS and index and tokens[index - 1].type in _ENDS:
             _refuse_gap(tokens[index - 1], token, source)
         if kind in OPERATORS:
             atoms.append(Atom("operator", OPERATORS[kind], position))
@@ -88,9 +86,7 @@ def atomise(source: str, declared: frozenset[str], limits: Limits) -> list[Atom]
 
 def _refuse_gap(before: Token, token: Token, source: str) -> None:
     """Refuse what only looks like a product: a line break, ``x.1``, ``0x10``."""
-    if before.type not in _ENDS or token.type not in _BEGINS:
-        return
-    start, end = before.end_pos or 0, token.start_pos or 0
+    start, end = before.end_pos, token.start_pos
     if "\n" in source[start:end]:
         raise ParseError(
             "a new line begins another expression",
@@ -111,10 +107,13 @@ def _refuse_gap(before: Token, token: Token, source: str) -> None:
 
 def _name(token: Token, words: Words, limits: Limits, *, applied: bool) -> list[Atom]:
     """The atoms of letters with the digits and subscripts that follow them."""
-    match = _NAME.match(token)
-    assert match is not None
-    letters, digits, subscripts = match.groups()
-    position = token.start_pos or 0
+    position = token.start_pos
+    if token.isalpha() and token.isascii():
+        letters, digits, subscripts = str(token), "", ""
+    else:
+        match = _NAME.match(token)
+        assert match is not None
+        letters, digits, subscripts = match.groups()
     after = position + len(letters)
     if len(token) > LONGEST_NAME:
         raise long_name(position)

@@ -86,13 +86,26 @@ class Tree:
 
     def symbols(self) -> tuple[str, ...]:
         """Names of the symbols, each once, in order of first appearance."""
-        return tuple(
-            dict.fromkeys(str(node.value) for node in self.preorder() if node.head == "symbol")
-        )
+        names: dict[str, None] = {}
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.args:
+                stack.extend(node.args[::-1])
+            elif node.head == "symbol":
+                names[str(node.value)] = None
+        return tuple(names)
 
-    def contains(self, name: str) -> bool:
-        """Whether the symbol ``name`` occurs anywhere."""
-        return any(node.head == "symbol" and node.value == name for node in self.preorder())
+    def contains(self, name: str, head: str = "symbol") -> bool:
+        """Whether the symbol, or another leaf with ``head``, of this name occurs anywhere."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.args:
+                stack += node.args
+            elif node.value == name and node.head == head:
+                return True
+        return False
 
     def map_leaves(self, change: Callable[[Tree], Tree]) -> Tree:
         """The same tree with every leaf replaced by ``change(leaf)``."""

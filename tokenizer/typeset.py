@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
 from tokenizer.functions import INVERSE
@@ -60,6 +61,8 @@ _LATIN_LOOKING: Final = frozenset(
 )
 _ONE: Final = integer(1)
 _ZERO: Final = integer(0)
+_TWO: Final = integer(2)
+_MINUS_ONE: Final = integer(-1)
 
 
 def to_latex(tree: Tree) -> str:
@@ -77,26 +80,36 @@ def to_latex(tree: Tree) -> str:
 
 class _Typesetter:
     def __init__(self, root: Tree) -> None:
+        self.root = root
+
+    @cached_property
+    def euler(self) -> str:
         # a symbol called e leaves the number e to be written upright
-        self.euler = r"\mathrm{e}" if root.contains("e") else "e"
-        self.d = r"\mathrm{d}" if root.contains("d") else "d"
+        return r"\mathrm{e}" if self.root.contains("e") else "e"
+
+    @cached_property
+    def d(self) -> str:
+        return r"\mathrm{d}" if self.root.contains("d") else "d"
 
     def set(self, tree: Tree) -> str:
         head, args = tree.head, tree.args
         if not args:
             return self.leaf(tree)
-        if head in ("add", "sub"):
-            left, right = args
-            sign = " + " if head == "add" else " - "
-            return self.at_least(left, SUM) + sign + self.at_least(right, PRODUCT)
-        if head == "neg":
-            return "-" + self.at_least(args[0], PRODUCT)
         if head == "mul":
             return self.product(*args)
         if head == "div":
             return rf"\frac{{{self.set(args[0])}}}{{{self.set(args[1])}}}"
         if head == "pow":
             return self.power(*args)
+        if head == "add":
+            return f"{self.at_least(args[0], SUM)} + {self.at_least(args[1], PRODUCT)}"
+        if head == "sub":
+            return f"{self.at_least(args[0], SUM)} - {self.at_least(args[1], PRODUCT)}"
+        if head in _COMMANDS:
+            arguments = ", ".join([self.set(arg) for arg in args])
+            return rf"{_COMMANDS[head]}\left({arguments}\right)"
+        if head == "neg":
+            return "-" + self.at_least(args[0], PRODUCT)
         if head == "exp":
             return f"{self.euler}^{{{self.set(args[0])}}}"
         if head == "sqrt":
@@ -121,7 +134,7 @@ class _Typesetter:
         if head == "derivative":
             return self.derivative(*args)
         arguments = ", ".join(map(self.set, args))
-        return rf"{self.function_name(head)}\left({arguments}\right)"
+        return rf"\operatorname{{{head}}}\left({arguments}\right)"
 
     def at_least(self, tree: Tree, binding: int) -> str:
         text = self.set(tree)
@@ -129,14 +142,18 @@ class _Typesetter:
         return text if tight else rf"\left({text}\right)"
 
     def leaf(self, tree: Tree) -> str:
-        value = str(tree.value)
-        if tree.head == "constant":
+        head, value = tree.head, str(tree.value)
+        if head == "symbol":
+            return self.symbol(value)
+        if head == "constant":
             return self.euler if value == "E" else _CONSTANTS[value]
-        if tree.head == "boolean":
+        if head == "boolean":
             return r"\text{otherwise}" if value == "True" else r"\text{False}"
-        return self.symbol(value) if tree.head == "symbol" else value
+        return value
 
     def symbol(self, name: str) -> str:
+        if len(name) == 1:
+            return name
         match = _NAME.match(name)
         assert match is not None, name
         base, subscript = match.groups()
@@ -178,12 +195,12 @@ class _Typesetter:
 
     def power(self, base: Tree, exponent: Tree) -> str:
         raised = self.set(exponent)
-        if base.head in _POWERED and exponent != integer(-1):
+        if base.head in _POWERED and exponent != _MINUS_ONE:
             argument = self.set(base.args[0])
             return rf"{self.function_name(base.head)}^{{{raised}}}\left({argument}\right)"
         if exponent.head == "div" and exponent.args[0] == _ONE:
             index = exponent.args[1]
-            if index.head == "integer" and index not in (_ZERO, _ONE, integer(2)):
+            if index.head == "integer" and index not in (_ZERO, _ONE, _TWO):
                 return rf"\sqrt[{index.value}]{{{self.set(base)}}}"
         plain = not base.args or base.head in _DELIMITED
         text = self.set(base)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from service.accept import negotiate
@@ -14,8 +14,9 @@ from service.heat.schema import HeatAnswer, HeatRequest, HeatUnsolved
 from service.heat.solver import HeatSolver
 from service.problems import Problem, responses
 from service.resources import Resources, ResourcesOf
+from service.routes.admission import admit
 
-router = APIRouter(tags=["heat"])
+router = APIRouter(tags=["heat"], dependencies=[Depends(admit)])
 
 #: In order of preference when a client accepts several equally.
 OFFERED: Final = ("application/json", "text/csv", "image/png", "image/svg+xml")

@@ -129,16 +129,12 @@ class HeatSolver:
         timing["parse"] = _since(started)
         key = self._key(question, request.engine) if formula else None
 
-        async def compute() -> tuple[HeatAnswer, bytes | None]:
-            answer = await self._answer(question, request.engine, formula, deadline, timing)
-            if answer.verification.status == "refuted":
-                return answer, None
-            value = answer.model_dump_json().encode()
-            return answer, value if len(value) <= _CACHED_BYTES else None
+        async def compute() -> HeatAnswer:
+            return await self._answer(question, request.engine, formula, deadline, timing)
 
         try:
             answer, cached = await self._flights.answer(
-                TASK, key, timeout_s, HeatAnswer.model_validate_json, compute
+                TASK, key, timeout_s, HeatAnswer.model_validate_json, _kept, compute
             )
         except FieldError as error:
             raise error.problem() from None
@@ -456,6 +452,14 @@ def _decays(probed: Array, analysis: Analysis, tau: Array) -> bool | None:
         [analysis.probe.energy, *(np.square(probed[order]) @ analysis.probe.weights)]
     )
     return bool((energies[1:] <= energies[:-1] * (1 + 1e-9) + 1e-24).all())
+
+
+def _kept(answer: HeatAnswer) -> bytes | None:
+    """What the cache keeps of ``answer``, unless it is refuted or too large."""
+    if answer.verification.status == "refuted":
+        return None
+    value = answer.model_dump_json().encode()
+    return value if len(value) <= _CACHED_BYTES else None
 
 
 def _echo(question: Question) -> HeatInput:

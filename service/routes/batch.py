@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field, WithJsonSchema
 from starlette.responses import Response
 
@@ -16,14 +16,14 @@ from service.heat import route as heat
 from service.heat.schema import HeatAnswer, HeatRequest, HeatUnsolved
 from service.problems import ProblemDetails, responses
 from service.resources import Resources, ResourcesOf
-from service.routes.admission import Client
+from service.routes.admission import Client, admit
 from service.schemas import DifferentiateRequest, Solved, Unsolved
 from service.solvers.differentiate import differentiate
 from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import IntegralSolved, IntegralUnsolved, IntegrateRequest
 from service.tasks import DIFFERENTIATE, HEAT, INTEGRATE
 
-router = APIRouter(tags=["batches"])
+router = APIRouter(tags=["batches"], dependencies=[Depends(admit)])
 
 A = TypeVar("A")
 Q = TypeVar("Q", bound=BaseModel)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
 from service.problems import responses
 from service.resources import ResourcesOf
+from service.routes.admission import admit
+from service.routes.question import QuestionRoute
 from service.schemas import DifferentiateRequest, Solved, Unsolved
 from service.solvers.differentiate import differentiate
 
-router = APIRouter(tags=["calculus"])
+router = APIRouter(tags=["calculus"], dependencies=[Depends(admit)], route_class=QuestionRoute)
 
 
 @router.post(

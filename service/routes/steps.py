@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.integration.manual import ManualStep, differentiate_back, manual_steps
 from service.problems import Problem, responses
 from service.resources import Resources, ResourcesOf
+from service.routes.admission import admit
+from service.routes.question import QuestionRoute
 from service.schemas import (
     DifferentiateRequest,
     Expression,
@@ -33,7 +35,7 @@ from tokenizer.render import to_text
 from tokenizer.tree import Tree, call, symbol
 from tokenizer.typeset import to_latex
 
-router = APIRouter(tags=["calculus"])
+router = APIRouter(tags=["calculus"], dependencies=[Depends(admit)], route_class=QuestionRoute)
 
 #: Terms of an antiderivative that are differentiated one by one.
 MOST_TERMS: Final = 24

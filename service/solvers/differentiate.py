@@ -86,13 +86,12 @@ async def differentiate(request: DifferentiateRequest, resources: Resources) -> 
         order=question.order,
     )
 
-    async def compute() -> tuple[Answer, bytes]:
-        answer = await _answer(normalised.tree, question.order, request.engine, resources, watch)
-        return answer, answer.to_bytes()
+    async def compute() -> Answer:
+        return await _answer(normalised.tree, question.order, request.engine, resources, watch)
 
     try:
         answer, cached = await resources.flights.answer(
-            TASK, key, timeout_s, Answer.from_bytes, compute
+            TASK, key, timeout_s, Answer.from_bytes, Answer.to_bytes, compute
         )
     except NoAnswer as error:
         count(TASK, resources, watch, "unsolved", None)
@@ -112,7 +111,7 @@ def understand(request: DifferentiateRequest) -> Question:
     tree, named = read(request.expression, request.variable, request.format)
     if tree.head == "integral":
         raise Problem("wrong-task", "This is an integral.", hint="Send it to POST /integrate.")
-    if any(node.head == "constant" and node.value == "oo" for node in tree.preorder()):
+    if tree.contains("oo", head="constant"):
         raise Problem("undefined-expression", "Infinity is not a number that a function can use.")
     if tree.head != "derivative":
         variable = named if named is not None else choose_variable(tree)

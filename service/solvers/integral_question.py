@@ -57,7 +57,7 @@ def understand(request: IntegrateRequest) -> Question:
             status=422,
             title="A bound is missing",
         )
-    if any(node.head == "constant" and node.value == "oo" for node in integrand.preorder()):
+    if integrand.contains("oo", head="constant"):
         raise Problem("undefined-expression", "Infinity is not a number that a function can use.")
     return Question(integrand, variable, lower, upper)
 

@@ -136,13 +136,12 @@ async def integrate(
     )
     effort = Effort(parts)
 
-    async def compute() -> tuple[Found, bytes]:
-        found = await _answer(normalised.tree, request, resources, watch, effort)
-        return found, found.to_bytes()
+    async def compute() -> Found:
+        return await _answer(normalised.tree, request, resources, watch, effort)
 
     try:
         found, cached = await resources.flights.answer(
-            TASK, key, timeout_s, Found.from_bytes, compute
+            TASK, key, timeout_s, Found.from_bytes, Found.to_bytes, compute
         )
     except NoAnswer as error:
         resources.metrics.answers.labels(TASK, "unsolved", "none").inc()
@@ -184,7 +183,7 @@ async def _answer(
 
 
 async def _prepared(integrand: Tree, resources: Resources, watch: Stopwatch) -> Tree:
-    if any(node.head == "constant" and node.value == "I" for node in integrand.preorder()):
+    if integrand.contains("I", head="constant"):
         with watch.stage("verify"):
             return await in_worker(
                 resources, watch.remaining_s, tasks.without_imaginary_unit, integrand

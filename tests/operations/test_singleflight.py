@@ -19,7 +19,7 @@ from service.verification.pool import BEGAN
 from tests.operations.process import metric, service
 from tests.redis_server import RedisServer
 
-Compute = Callable[[], Awaitable[tuple[bytes, bytes | None]]]
+Compute = Callable[[], Awaitable[bytes]]
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +37,10 @@ def flights(cache: Cache, most: int = 1000) -> SingleFlight:
 def counting(seconds: float = 0.2, value: bytes = b"42") -> tuple[Compute, list[None]]:
     calls: list[None] = []
 
-    async def compute() -> tuple[bytes, bytes | None]:
+    async def compute() -> bytes:
         calls.append(None)
         await asyncio.sleep(seconds)
-        return value, value
+        return value
 
     return compute, calls
 
@@ -52,7 +52,7 @@ def test_a_hundred_in_one_process() -> None:
     async def scenario() -> list[tuple[bytes, bool]]:
         shared = flights(MemoryCache(items=0, ttl_s=60))
         return await asyncio.gather(
-            *(shared.answer("task", "k", 5, bytes, compute) for _ in range(100))
+            *(shared.answer("task", "k", 5, bytes, bytes, compute) for _ in range(100))
         )
 
     answers = asyncio.run(scenario())
@@ -68,7 +68,11 @@ def test_a_hundred_in_two_processes(redis: RedisServer) -> None:
         caches = [RedisCache(redis.url, ttl_s=60, timeout_s=2) for _ in range(2)]
         both = [flights(cache) for cache in caches]
         answers = await asyncio.gather(
-            *(one.answer("task", "two", 20, bytes, compute) for one in both for _ in range(50))
+            *(
+                one.answer("task", "two", 20, bytes, bytes, compute)
+                for one in both
+                for _ in range(50)
+            )
         )
         for cache in caches:
             await cache.close()
@@ -89,11 +93,11 @@ def test_an_answer_that_came_before_the_claim_is_not_computed_again(redis: Redis
 
         async def look_and_dawdle(key: str) -> bytes | None:
             found = await seen(key)
-            await flights(other).answer("task", key, 20, bytes, compute)
+            await flights(other).answer("task", key, 20, bytes, bytes, compute)
             return found
 
         cache.get = look_and_dawdle  # type: ignore[method-assign]  # the pause is the fault
-        answer = await flights(cache).answer("task", "late", 20, bytes, compute)
+        answer = await flights(cache).answer("task", "late", 20, bytes, bytes, compute)
         await cache.close()
         await other.close()
         return answer
@@ -109,7 +113,7 @@ def test_a_claim_does_not_outlive_its_process(redis: RedisServer) -> None:
     async def scenario() -> tuple[bytes, bool]:
         cache = RedisCache(redis.url, ttl_s=60, timeout_s=2)
         await cache._redis.set("dead:claim", "nobody", px=1000)
-        answer = await flights(cache).answer("task", "dead", 20, bytes, compute)
+        answer = await flights(cache).answer("task", "dead", 20, bytes, bytes, compute)
         await cache.close()
         return answer
 
@@ -121,7 +125,7 @@ def test_a_failure_is_shared_and_not_kept() -> None:
     """Everybody who waits is told, and the next one computes afresh."""
     calls: list[None] = []
 
-    async def compute() -> tuple[bytes, bytes | None]:
+    async def compute() -> bytes:
         calls.append(None)
         await asyncio.sleep(0.05)
         raise LookupError("no answer")
@@ -129,11 +133,11 @@ def test_a_failure_is_shared_and_not_kept() -> None:
     async def scenario() -> list[object]:
         shared = flights(MemoryCache(10, 60))
         first = await asyncio.gather(
-            *(shared.answer("task", "k", 5, bytes, compute) for _ in range(5)),
+            *(shared.answer("task", "k", 5, bytes, bytes, compute) for _ in range(5)),
             return_exceptions=True,
         )
         with pytest.raises(LookupError):
-            await shared.answer("task", "k", 5, bytes, compute)
+            await shared.answer("task", "k", 5, bytes, bytes, compute)
         return list(first)
 
     assert all(isinstance(answer, LookupError) for answer in asyncio.run(scenario()))
@@ -144,24 +148,28 @@ def test_the_work_goes_on_for_those_who_stay() -> None:
     """The first client's leaving ends nothing for the second; the last one's ends it all."""
     ended: list[str] = []
 
-    async def compute() -> tuple[bytes, bytes | None]:
+    async def compute() -> bytes:
         try:
             await asyncio.sleep(0.2)
         except asyncio.CancelledError:
             ended.append("cancelled")
             raise
         ended.append("done")
-        return b"42", None
+        return b"42"
+
+    def nothing(answer: bytes) -> None:
+        """What is kept of it."""
 
     async def scenario() -> tuple[bytes, bool]:
         shared = flights(MemoryCache(10, 60))
         first, second = (
-            asyncio.create_task(shared.answer("task", "k", 5, bytes, compute)) for _ in range(2)
+            asyncio.create_task(shared.answer("task", "k", 5, bytes, nothing, compute))
+            for _ in range(2)
         )
         await asyncio.sleep(0.05)
         first.cancel()
         answer = await second
-        third = asyncio.create_task(shared.answer("task", "k", 5, bytes, compute))
+        third = asyncio.create_task(shared.answer("task", "k", 5, bytes, nothing, compute))
         await asyncio.sleep(0.05)
         third.cancel()
         await asyncio.wait([third])
@@ -182,15 +190,15 @@ def test_a_question_keeps_its_age() -> None:
         async def age() -> float:
             return BEGAN.get()
 
-        async def compute() -> tuple[bytes, bytes | None]:
+        async def compute() -> bytes:
             await asyncio.sleep(0.05)
             first, second = await asyncio.gather(age(), asyncio.create_task(age()))
             assert first == second
-            return repr(first).encode(), None
+            return repr(first).encode()
 
         before = loop.time()
         shared = flights(MemoryCache(items=0, ttl_s=60))
-        answer, _ = await shared.answer("task", "k", 5, bytes, compute)
+        answer, _ = await shared.answer("task", "k", 5, bytes, bytes, compute)
         return before, float(answer), loop.time() - 0.05
 
     before, began, latest = asyncio.run(scenario())
@@ -203,14 +211,14 @@ def test_one_computation_too_many_is_refused() -> None:
 
     async def scenario() -> None:
         shared = flights(MemoryCache(0, 60), most=1)
-        first = asyncio.create_task(shared.answer("task", "a", 5, bytes, compute))
+        first = asyncio.create_task(shared.answer("task", "a", 5, bytes, bytes, compute))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         with pytest.raises(Problem) as refusal:
-            await shared.answer("task", "b", 5, bytes, compute)
+            await shared.answer("task", "b", 5, bytes, bytes, compute)
         assert refusal.value.status == 429
         assert int(shared.refusal("task").headers["Retry-After"]) >= 1
-        assert await shared.answer("task", "a", 5, bytes, compute) == (b"42", True)
+        assert await shared.answer("task", "a", 5, bytes, bytes, compute) == (b"42", True)
         await first
 
     asyncio.run(scenario())
@@ -231,7 +239,7 @@ def test_a_broken_redis_costs_no_answer(fault: str) -> None:
         if fault == "hung":
             server.signal(signal.SIGSTOP)
         answers = [
-            await flights(cache).answer("task", f"k{k}", 5, bytes, compute) for k in range(8)
+            await flights(cache).answer("task", f"k{k}", 5, bytes, bytes, compute) for k in range(8)
         ]
         assert cache.broken is (fault != "full")
         await cache.close()
