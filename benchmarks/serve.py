@@ -1,12 +1,13 @@
 """What the service does a second, and where the time goes.
 
     python -m benchmarks.serve                   about two minutes
-    python -m benchmarks.serve --requests 500
+    python -m benchmarks.serve --requests 500 --rounds 5
 
 Starts the service itself (answers are not cached), once with batching and once
 without, asks for derivatives of expressions that are all different over real HTTP from 1, 8
-and 32 clients at a time, and prints requests/s, latency and the time by stage;
-then the first of these expressions through SymPy's ``diff`` in this process, for scale.
+and 32 clients at a time, in turn and several times over, since the speed of a machine is seldom
+the same for long; and prints requests/s, latency and the time by stage; then the first of these
+expressions through SymPy's ``diff`` in this process, for scale.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ WARM_UP = 1000
 
 @dataclass
 class Measured:
-    """One run: latencies in ms, wall time in s, mean ms by stage, outcomes by source.
+    """All runs of one kind: latencies and times of stages in ms, wall time in s, sources.
 
-    ``cpu_ms`` is CPU time of the service for each request, all its processes together.
+    ``cpu_ms`` is CPU time of the service, all its processes together.
     """
 
     batching: bool
@@ -60,6 +61,8 @@ class Measured:
     latencies: list[float] = field(default_factory=list)
     seconds: float = 0.0
     cpu_ms: float = 0.0
+    #: Of each run.
+    rates: list[float] = field(default_factory=list)
     stages: dict[str, list[float]] = field(default_factory=lambda: {s: [] for s in STAGES})
     sources: Counter[str] = field(default_factory=Counter)
 
@@ -77,7 +80,7 @@ class Measured:
             "clients": self.clients,
             "requests": len(self.latencies),
             "requests_per_s": round(self.rate, 1),
-            "cpu_ms": round(self.cpu_ms, 2),
+            "cpu_ms": round(self.cpu_ms / len(self.latencies), 2),
             "p50_ms": round(self.quantile(0.5), 1),
             "p99_ms": round(self.quantile(0.99), 1),
             "stages_ms": {stage: round(fmean(ms), 2) for stage, ms in self.stages.items()},
@@ -140,7 +143,9 @@ async def load(url: str, texts: list[str], measured: Measured, engine: str, adva
 
     started = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(measured.clients)))
-    measured.seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    measured.seconds += seconds
+    measured.rates.append(len(texts) / seconds)
 
 
 def sympy_diff(texts: list[str]) -> list[float]:
@@ -166,7 +171,7 @@ def table(runs: list[Measured]) -> Table:
             f"{run.rate:.1f}",
             f"{run.quantile(0.5):.1f}",
             f"{run.quantile(0.99):.1f}",
-            f"{run.cpu_ms:.1f}",
+            f"{run.cpu_ms / len(run.latencies):.1f}",
             *(f"{fmean(run.stages[stage]):.1f}" for stage in STAGES),
         )
     return shown
@@ -175,6 +180,7 @@ def table(runs: list[Measured]) -> Table:
 def main() -> None:
     arguments = argparse.ArgumentParser(description="What the service does a second.")
     arguments.add_argument("--requests", type=int, default=200, help="in each run")
+    arguments.add_argument("--rounds", type=int, default=3, help="runs of each kind")
     arguments.add_argument("--engine", default="auto", choices=("auto", "model", "sympy"))
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--json", type=Path, help="also write the figures here")
@@ -182,29 +188,37 @@ def main() -> None:
     # drafts learn from what was asked before: no run may ask what another one did
     asked = expressions(given.seed)
     others = list(islice(asked, WARM_UP))
-    texts = {clients: list(islice(asked, given.requests)) for clients in CLIENTS}
-    runs = []
+    texts = [
+        (clients, list(islice(asked, given.requests)))
+        for _ in range(given.rounds)
+        for clients in CLIENTS
+    ]
+    runs: list[Measured] = []
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)  # a file has room
     with Progress(console=console) as progress:
-        bar = progress.add_task("requests", total=2 * len(CLIENTS) * given.requests)
+        bar = progress.add_task("requests", total=2 * len(texts) * given.requests)
+        advance = partial(progress.advance, bar)
         for batching in (True, False):
+            of = {clients: Measured(batching, clients) for clients in CLIENTS}
             with service(batching) as (url, pid):
                 asyncio.run(load(url, others, Measured(batching, 8), given.engine, int))
-                for clients in CLIENTS:
-                    run = Measured(batching, clients)
+                for clients, these in texts:
                     before = cpu_ms(pid)
-                    advance = partial(progress.advance, bar)
-                    asyncio.run(load(url, texts[clients], run, given.engine, advance))
-                    run.cpu_ms = (cpu_ms(pid) - before) / given.requests
-                    runs.append(run)
+                    asyncio.run(load(url, these, of[clients], given.engine, advance))
+                    of[clients].cpu_ms += cpu_ms(pid) - before
+            runs += of.values()
     console.print(table(runs))
-    one, most = (run.rate for run in runs if run.batching and run.clients in (1, max(CLIENTS)))
+    one, most = (run for run in runs if run.batching and run.clients in (1, max(CLIENTS)))
+    ratios = [many / single for single, many in zip(one.rates, most.rates, strict=True)]
     sources = sum((run.sources for run in runs), Counter[str]())
     answered = ", ".join(f"{source} {n}" for source, n in sources.most_common())
-    console.print(f"{most / one:.2f} times as many at 32 clients as at 1; answered by {answered}")
-    times = sympy_diff(texts[1])
+    console.print(
+        f"{most.rate / one.rate:.2f} times as many at 32 clients as at 1 "
+        f"(by rounds {min(ratios):.2f} to {max(ratios):.2f}); answered by {answered}"
+    )
+    times = sympy_diff(texts[0][1])
     console.print(
         f"SymPy {sympy.__version__} diff in process, no proof: "
         f"{1000 / fmean(times):.1f}/s, p50 {sorted(times)[len(times) // 2]:.2f} ms"
