@@ -8,9 +8,9 @@ many join at a time. A step is one run of the decoder, which writes a token of e
 batch, and more where a draft holds; drafts (:mod:`service.engine.draft`) have learned from a
 thousand other questions. Tokens are those of the best answers. CPU time is printed beside
 wall-clock time, since on a busy machine only that is comparable.
-``--ctranslate2`` needs the extra `load`: a network of the same shape is timed in turn with
-ours in both precisions, see :mod:`benchmarks.rival`; the last columns are our tokens/s over
-its, by CPU time.
+``--ctranslate2`` needs the extra `load`: a network of the same shape takes turns with
+ours in both precisions, see :mod:`benchmarks.rival`, round by round, since the speed of a machine
+is seldom the same for long; the last columns are our tokens/s over its, by CPU time.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from rich.table import Table
 import models
 from benchmarks.expressions import expressions
 from models import artifacts
+from service.collector import settle
 from service.engine.batch import Batch, Item
 from service.engine.draft import DraftTable
 from service.engine.search import Search
@@ -49,6 +50,17 @@ if TYPE_CHECKING:
 WARM_UP = 1000
 
 _ARTIFACTS = Path(models.__file__).parent / "artifacts"
+
+
+@dataclass(slots=True)
+class Spent:
+    """Seconds, and what was done in them."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    items: int = 0
+    steps: int = 0
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,22 @@ class Measured:
     x_float32: float | None = None
     x_int8: float | None = None
 
+    @classmethod
+    def of(cls, variant: str, batch: int, beam: int, spent: Spent) -> Measured:
+        """The line of ``spent``."""
+        return cls(
+            variant,
+            batch,
+            beam,
+            spent.items,
+            1000 * spent.wall / spent.steps,
+            1000 * spent.cpu / spent.steps,
+            1000 * spent.cpu / spent.items,
+            spent.items / spent.wall,
+            spent.tokens / spent.wall,
+            spent.tokens / spent.cpu,
+        )
+
 
 def questions(seed: int) -> Iterator[Encoded]:
     """Encoded textbook expressions without end."""
@@ -76,16 +104,20 @@ def questions(seed: int) -> Iterator[Encoded]:
 
 
 def measure(
-    session: ModelSession, batch_items: int, beam: int, count: int, seed: int, table: DraftTable
-) -> Measured:
-    """Answer ``count`` questions, ``batch_items`` at a time, with drafts from ``table``."""
+    session: ModelSession,
+    batch_items: int,
+    beam: int,
+    asked: Sequence[Encoded],
+    table: DraftTable,
+    spent: Spent,
+) -> None:
+    """Answer what is ``asked``, ``batch_items`` at a time, with drafts from ``table``."""
     manifest = session.manifest
     waiting = [
         Item(Search(source, beam, manifest.output, manifest.limits.output_tokens, SPREAD), None, 0)
-        for source in itertools.islice(questions(seed), count)
+        for source in asked
     ]
     batch = Batch(session, batch_items, 1 << 30, table)
-    steps = tokens = 0
     wall, cpu = time.perf_counter(), time.process_time()
     while waiting or batch.items:
         room = batch_items - len(batch.items)
@@ -93,55 +125,54 @@ def measure(
             batch.join(waiting[-room:])
             del waiting[-room:]
         batch.step()
-        steps += 1
+        spent.steps += 1
         for item in [item for item in batch.items if item.search.done]:
             batch.leave(item)
-            tokens += len(item.search.finished[0].tokens) if item.search.finished else 0
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return Measured(
-        session.variant,
-        batch_items,
-        beam,
-        count,
-        1000 * wall / steps,
-        1000 * cpu / steps,
-        1000 * cpu / count,
-        count / wall,
-        tokens / wall,
-        tokens / cpu,
-    )
+            spent.tokens += len(item.search.finished[0].tokens) if item.search.finished else 0
+    spent.wall += time.perf_counter() - wall
+    spent.cpu += time.process_time() - cpu
+    spent.items += len(asked)
 
 
-def beside(rivals: Sequence[Rival], ours: Sequence[Measured], seed: int) -> list[Measured]:
-    """Lines of ours in one setting with their ratios, then the rivals'."""
-    one = ours[0]
-    asked = list(itertools.islice(questions(seed), one.items))
-    tokens = round(one.tokens_a_second / one.items_a_second)
-    steps = tokens * -(-one.items // one.batch)
-    theirs: dict[str, Measured] = {}
-    for rival in rivals:
-        wall, cpu = rival.measure(asked, one.batch, one.beam, tokens)
-        theirs[rival.precision] = Measured(
-            f"CTranslate2 {rival.precision}",
-            one.batch,
-            one.beam,
-            one.items,
-            1000 * wall / steps,
-            1000 * cpu / steps,
-            1000 * cpu / one.items,
-            one.items / wall,
-            one.items * tokens / wall,
-            one.items * tokens / cpu,
-        )
-    compared = [
-        replace(
-            line,
-            x_float32=line.tokens_a_cpu_second / theirs["float32"].tokens_a_cpu_second,
-            x_int8=line.tokens_a_cpu_second / theirs["int8"].tokens_a_cpu_second,
-        )
-        for line in ours
+def compare(
+    sessions: Sequence[ModelSession],
+    rivals: Sequence[Rival],
+    batch: int,
+    beam: int,
+    rounds: Sequence[Sequence[Encoded]],
+    tables: Sequence[DraftTable],
+) -> list[Measured]:
+    """Lines of ours in one setting, with their ratios, then the rivals'.
+
+    All take turns at the questions of each round. ``tables`` go on learning.
+    """
+    ours, theirs = [Spent() for _ in sessions], [Spent() for _ in rivals]
+    for asked in rounds:
+        for session, table, spent in zip(sessions, tables, ours, strict=True):
+            measure(session, batch, beam, asked, table, spent)
+        tokens = round(ours[0].tokens / ours[0].items)
+        for rival, spent in zip(rivals, theirs, strict=True):
+            wall, cpu = rival.measure(asked, batch, beam, tokens)
+            spent.wall += wall
+            spent.cpu += cpu
+            spent.items += len(asked)
+            spent.steps += tokens * -(-len(asked) // batch)
+            spent.tokens += tokens * len(asked)
+    lines = [
+        Measured.of(f"CTranslate2 {rival.precision}", batch, beam, spent)
+        for rival, spent in zip(rivals, theirs, strict=True)
     ]
-    return [*compared, *theirs.values()]
+    speeds = {
+        rival.precision: line.tokens_a_cpu_second for rival, line in zip(rivals, lines, strict=True)
+    }
+    compared = []
+    for session, spent in zip(sessions, ours, strict=True):
+        line = Measured.of(session.variant, batch, beam, spent)
+        one = line.tokens_a_cpu_second
+        if speeds:
+            line = replace(line, x_float32=one / speeds["float32"], x_int8=one / speeds["int8"])
+        compared.append(line)
+    return [*compared, *lines]
 
 
 def main(
@@ -149,7 +180,8 @@ def main(
     folder: Annotated[Path, typer.Option(help="Where the artifacts lie.")] = _ARTIFACTS,
     variants: Annotated[str, typer.Option(help="Precisions, comma separated.")] = "float32,int8",
     threads: Annotated[int, typer.Option(help="Threads a step uses.")] = 1,
-    count: Annotated[int, typer.Option(help="Questions for each line.")] = 800,
+    count: Annotated[int, typer.Option(help="Questions of a round.")] = 512,
+    rounds: Annotated[int, typer.Option(help="Rounds for each line.")] = 3,
     ctranslate2: Annotated[bool, typer.Option(help="Time CTranslate2 beside it.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write the figures as JSON, too.")] = None,
 ) -> None:
@@ -162,15 +194,15 @@ def main(
         for variant in variants.split(",")
     ]
     tables = [DraftTable() for _ in sessions]
+    others = list(itertools.islice(questions(0), WARM_UP))
     for session, learned in zip(sessions, tables, strict=True):
-        measure(session, 8, 4, WARM_UP, 0, learned)
+        measure(session, 8, 4, others, learned, Spent())
+    settle()  # as the process of an engine does
+    asked = questions(1)
+    parts = [list(itertools.islice(asked, count)) for _ in range(rounds)]
     sizes = list(itertools.product((1, 8, 32), (1, 4)))
     for batch, beam in track(sizes, "settings", console=Console(stderr=True)):
-        ours = [
-            measure(session, batch, beam, count, 1, copy.deepcopy(learned))
-            for session, learned in zip(sessions, tables, strict=True)
-        ]
-        lines += beside(rivals, ours, seed=1) if rivals else ours
+        lines += compare(sessions, rivals, batch, beam, parts, copy.deepcopy(tables))
     names = list(asdict(lines[0]))
     table = Table(
         *(name.replace("_", " ") for name in names),

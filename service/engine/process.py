@@ -7,7 +7,6 @@ a process each, and speak over a socket in :mod:`service.engine.frames`.
 
 from __future__ import annotations
 
-import gc
 import select
 import socket
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from service.collector import settle
 from service.engine.batcher import Batcher
 from service.engine.errors import QueueFull
 from service.engine.frames import Frames, frame
@@ -100,9 +100,7 @@ def serve(stream: socket.socket) -> None:
     except Exception as error:
         stream.sendall(frame(error))
         return
-    # what is here now stays: nobody needs to look through it for garbage again
-    gc.collect()
-    gc.freeze()
+    settle()
     providers = {name: kind.provider for name, kind in kinds.items()}
     stream.sendall(frame(Ready(models, providers)))
     work = _Work(kinds, setup.queue_items)
