@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Iterator
 from typing import Any, Final
 
 _SIZE: Final = struct.Struct("!I")
@@ -22,8 +21,9 @@ class Frames:
     def __init__(self) -> None:
         self._arrived = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Any]:
+    def feed(self, data: bytes) -> list[Any]:
         """The messages that ``data`` completes."""
+        messages: list[Any] = []
         arrived = self._arrived
         arrived += data
         start = 0
@@ -34,5 +34,6 @@ class Frames:
                 break
             start = end
             # both ends are ours
-            yield pickle.loads(memoryview(arrived)[begin:end])  # noqa: S301
+            messages.append(pickle.loads(memoryview(arrived)[begin:end]))  # noqa: S301
         del arrived[:start]
+        return messages
