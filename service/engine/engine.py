@@ -82,7 +82,6 @@ class Engine:
         self._models: Mapping[str, ModelInfo] = {}
         #: What each kind of jobs runs on; empty before the start.
         self.providers: Mapping[str, str] = {}
-        self._loaders: list[Callable[[], Mapping[str, Kind[Any]]]] = []
         self._pending: dict[int, _Pending] = {}
         self._numbers = itertools.count()
         self._link: Link | None = None
@@ -112,7 +111,7 @@ class Engine:
 
         ``load``, which can be pickled, opens them in the process of the engine.
         """
-        self._loaders.append(load)
+        self._setup = replace(self._setup, loaders=(*self._setup.loaders, load))
 
     async def start(self) -> None:
         """Load and warm up the models; returns when the engine is ready.
@@ -216,8 +215,7 @@ class Engine:
 
     async def _open(self) -> Link:
         """A process that is ready. Raises as :meth:`Link.open`."""
-        setup = replace(self._setup, loaders=tuple(self._loaders))
-        link, ready = await Link.open(setup, self._settle, self._lost)
+        link, ready = await Link.open(self._setup, self._settle, self._lost)
         self._models, self.providers = ready.models, ready.providers
         return link
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import pickle
 import socket
 from collections.abc import Callable
 from multiprocessing.context import SpawnProcess
 from typing import Final, cast
 
 from service.engine.errors import EngineDied
-from service.engine.frames import Frames, frame
 from service.engine.process import Ready, Report, Request, Setup, serve
+from service.frames import Frames, frame
 from service.processes import launch
 
 #: Seconds that a process may take to end by itself.
@@ -68,7 +69,7 @@ class Link(asyncio.Protocol):
     def send(self, message: Setup | Request | int) -> None:
         """Send ``message`` when there is room."""
         assert self._transport is not None
-        self._transport.write(frame(message))
+        self._transport.write(frame(pickle.dumps(message)))
 
     def kill(self) -> None:
         """Kill the process."""
@@ -91,7 +92,8 @@ class Link(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """The process says something."""
-        for message in self._frames.feed(data):
+        for received in self._frames.feed(data):
+            message = pickle.loads(received)  # noqa: S301 - from our own child
             if isinstance(message, Report):
                 self._on_report(message)
             elif self._ready.done():

@@ -2,14 +2,15 @@
 
 Python's interpreter serves one thread at a time: beside an event loop that reads and writes
 requests, a decoder would wait for it at every turn, and the other way round. The two have
-a process each, and speak over a socket in :mod:`service.engine.frames`.
+a process each, and speak in pickles over a socket, see :mod:`service.frames`.
 """
 
 from __future__ import annotations
 
+import pickle
 import select
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +18,10 @@ from typing import Any, NamedTuple
 from service.collector import settle
 from service.engine.batcher import Batcher
 from service.engine.errors import QueueFull
-from service.engine.frames import Frames, frame
 from service.engine.job import Job, Kind
 from service.engine.searches import ModelInfo, open_models
 from service.engine.session import Device
+from service.frames import Frames, frame
 from service.processes import leave_signals_to_parent
 
 #: Steps that are reported together at most.
@@ -81,10 +82,10 @@ def serve(stream: socket.socket) -> None:
     """
     leave_signals_to_parent()
     arriving = _Arriving(stream)
-    setups = [*arriving.wait()]
-    if not setups:
+    first = arriving.wait()
+    if not first:
         return
-    (setup,) = setups
+    (setup,) = first
     try:
         setup.prepare()
         models, kinds = open_models(
@@ -98,18 +99,22 @@ def serve(stream: socket.socket) -> None:
         for load in setup.loaders:
             kinds |= load()
     except Exception as error:
-        stream.sendall(frame(error))
+        _send(stream, error)
         return
     settle()
     providers = {name: kind.provider for name, kind in kinds.items()}
-    stream.sendall(frame(Ready(models, providers)))
+    _send(stream, Ready(models, providers))
     work = _Work(kinds, setup.queue_items)
     while not arriving.ended:
         for message in arriving.poll() if work.batcher.busy else arriving.wait():
             work.take(message)
         work.batcher.turn()
         if report := work.report():
-            stream.sendall(frame(report))
+            _send(stream, report)
+
+
+def _send(stream: socket.socket, message: Ready | Report | Exception) -> None:
+    stream.sendall(frame(pickle.dumps(message)))
 
 
 class _Arriving:
@@ -121,24 +126,24 @@ class _Arriving:
         #: Whether the other end is closed.
         self.ended = False
 
-    def poll(self) -> Iterable[Any]:
+    def poll(self) -> list[Any]:
         """Those that are there."""
         messages: list[Any] = []
         while not self.ended and select.select([self._stream], [], [], 0)[0]:
             messages += self._read()
         return messages
 
-    def wait(self) -> Iterable[Any]:
+    def wait(self) -> list[Any]:
         """The next ones; none when there will be no more."""
         messages: list[Any] = []
         while not messages and not self.ended:
             messages += self._read()
         return messages
 
-    def _read(self) -> Iterable[Any]:
+    def _read(self) -> list[Any]:
         data = self._stream.recv(_CHUNK)
         self.ended = not data
-        return self._frames.feed(data)
+        return [pickle.loads(message) for message in self._frames.feed(data)]  # noqa: S301 - ours
 
 
 class _Work:

@@ -19,7 +19,6 @@ import pickle
 import resource
 import signal
 import socket
-import struct
 import traceback
 from bisect import insort
 from collections.abc import Callable
@@ -27,14 +26,12 @@ from contextvars import ContextVar
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Final, Self, TypeVar, cast
 
+from service.frames import Frames, frame
 from service.processes import launch, leave_signals_to_parent
 
 T = TypeVar("T")
 
 MIB: Final = 1024 * 1024
-
-#: What goes before each message: its length.
-_SIZE: Final = struct.Struct("!I")
 
 #: The most that is read from the stream at once, in bytes: nearly every message whole.
 _CHUNK: Final = 65536
@@ -76,7 +73,7 @@ class _Worker(asyncio.Protocol):
         self.process = process
         self.busy = False
         self._transport: asyncio.Transport | None = None
-        self._received = bytearray()
+        self._frames = Frames()
         self._message: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -85,14 +82,7 @@ class _Worker(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Keep it until a message is through."""
-        received = self._received
-        received += data
-        if len(received) < _SIZE.size:
-            return
-        end = _SIZE.size + _SIZE.unpack_from(received)[0]
-        if len(received) >= end:
-            message = bytes(received[_SIZE.size : end])
-            received.clear()
+        for message in self._frames.feed(data):
             if not self._message.done():
                 self._message.set_result(message)
 
@@ -106,7 +96,7 @@ class _Worker(asyncio.Protocol):
         if self._transport is None or self._transport.is_closing():
             raise EOFError("the stream ended")
         self._message = asyncio.get_running_loop().create_future()
-        self._transport.write(_SIZE.pack(len(message)) + message)
+        self._transport.write(frame(message))
         return pickle.loads(await self.hear(deadline))  # noqa: S301 - from our own child
 
     async def hear(self, deadline: float) -> bytes:
@@ -393,31 +383,24 @@ def _serve(stream: socket.socket, memory: int, preload: list[str]) -> None:
     for module in preload:  # a fork server that was up before us has not imported them
         importlib.import_module(module)
     with contextlib.suppress(EOFError, OSError):  # the parent has closed its end
-        message = b"ready"
+        message, frames = b"ready", Frames()
         while True:
-            stream.sendall(_SIZE.pack(len(message)) + message)
-            message = _answer(_received(stream), memory)
+            stream.sendall(frame(message))
+            message = _answer(_received(stream, frames), memory)
 
 
-def _received(stream: socket.socket) -> memoryview:
+def _received(stream: socket.socket, frames: Frames) -> bytes:
     """The next message, which is the only one under way. Raises ``EOFError``."""
-    received = stream.recv(_CHUNK)
-    while received and len(received) < _SIZE.size + _wanted(received):
+    messages: list[bytes] = []
+    while not messages:
         chunk = stream.recv(_CHUNK)
         if not chunk:
             raise EOFError
-        received += chunk
-    if not received:
-        raise EOFError
-    return memoryview(received)[_SIZE.size :]
+        messages = frames.feed(chunk)
+    return messages[0]
 
 
-def _wanted(received: bytes) -> int:
-    """The length of the message that these are the first bytes of; 0 while that is unknown."""
-    return int(_SIZE.unpack_from(received)[0]) if len(received) >= _SIZE.size else 0
-
-
-def _answer(message: memoryview, memory: int) -> bytes:
+def _answer(message: bytes, memory: int) -> bytes:
     kind = "done"
     value: Any
     try:
