@@ -46,16 +46,13 @@ class Resources:
     heat: ServedHeatModel | None
 
     def health(self) -> Health:
-        """The state of each part; a missing model degrades, missing workers disable."""
+        """The state of each part; a missing model degrades, missing processes disable."""
         models = {name: "loaded" if name in self.engine.models else "missing" for name in MODELS}
         models["heat"] = "loaded" if self.heat else "missing"
         degraded = "missing" in models.values()
+        usable = self.pool.alive and self.engine.ready
         return Health(
-            status="not ready"
-            if not (self.pool.alive and self.engine.ready)
-            else "degraded"
-            if degraded
-            else "ready",
+            status="not ready" if not usable else "degraded" if degraded else "ready",
             models=models,
             verification=f"{self.pool.alive} of {self.pool.size} workers up",
             cache=f"{self.cache.name}, failing" if self.cache.broken else self.cache.name,
