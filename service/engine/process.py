@@ -8,7 +8,6 @@ a process each, and speak in pickles over a socket, see :mod:`service.frames`.
 from __future__ import annotations
 
 import pickle
-import select
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,13 +20,11 @@ from service.engine.errors import QueueFull
 from service.engine.job import Job, Kind
 from service.engine.searches import ModelInfo, open_models
 from service.engine.session import Device
-from service.frames import Frames, frame
+from service.frames import Inbox, frame
 from service.processes import leave_signals_to_parent
 
 #: Steps that are reported together at most.
 _MOST_STEPS = 64
-#: Bytes that are read at once.
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +78,11 @@ def serve(stream: socket.socket) -> None:
     other end is closed.
     """
     leave_signals_to_parent()
-    arriving = _Arriving(stream)
-    first = arriving.wait()
+    inbox = Inbox(stream)
+    first = inbox.wait()
     if not first:
         return
-    (setup,) = first
+    setup: Setup = pickle.loads(first[0])  # noqa: S301 - from our own parent
     try:
         setup.prepare()
         models, kinds = open_models(
@@ -105,9 +102,9 @@ def serve(stream: socket.socket) -> None:
     providers = {name: kind.provider for name, kind in kinds.items()}
     _send(stream, Ready(models, providers))
     work = _Work(kinds, setup.queue_items)
-    while not arriving.ended:
-        for message in arriving.poll() if work.batcher.busy else arriving.wait():
-            work.take(message)
+    while not inbox.ended:
+        for message in inbox.poll() if work.batcher.busy else inbox.wait():
+            work.take(pickle.loads(message))  # noqa: S301 - from our own parent
         work.batcher.turn()
         if report := work.report():
             _send(stream, report)
@@ -115,35 +112,6 @@ def serve(stream: socket.socket) -> None:
 
 def _send(stream: socket.socket, message: Ready | Report | Exception) -> None:
     stream.sendall(frame(pickle.dumps(message)))
-
-
-class _Arriving:
-    """Messages from the other end."""
-
-    def __init__(self, stream: socket.socket) -> None:
-        self._stream = stream
-        self._frames = Frames()
-        #: Whether the other end is closed.
-        self.ended = False
-
-    def poll(self) -> list[Any]:
-        """Those that are there."""
-        messages: list[Any] = []
-        while not self.ended and select.select([self._stream], [], [], 0)[0]:
-            messages += self._read()
-        return messages
-
-    def wait(self) -> list[Any]:
-        """The next ones; none when there will be no more."""
-        messages: list[Any] = []
-        while not messages and not self.ended:
-            messages += self._read()
-        return messages
-
-    def _read(self) -> list[Any]:
-        data = self._stream.recv(_CHUNK)
-        self.ended = not data
-        return [pickle.loads(message) for message in self._frames.feed(data)]  # noqa: S301 - ours
 
 
 class _Work:

@@ -31,7 +31,7 @@ from service.settings import Settings
 from service.solvers.integrate import integrate
 from service.solvers.integrate_schema import IntegralSolved, IntegralUnsolved, IntegrateRequest
 from service.verification.comparison import compare
-from service.verification.pool import WorkerError
+from service.verification.errors import WorkerError
 from tokenizer.errors import ParseError
 from tokenizer.limits import DEFAULT_LIMITS
 from tokenizer.parse import parse

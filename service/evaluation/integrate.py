@@ -38,7 +38,7 @@ from service.solvers.integrate_schema import (
 )
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch
-from service.verification.pool import WorkerError
+from service.verification.errors import WorkerError
 from tokenizer.ansatz import Term
 from tokenizer.errors import ParseError
 from tokenizer.normalise import VARIABLE, normalise

@@ -48,13 +48,8 @@ from service.schemas import Formula
 from service.settings import Settings
 from service.singleflight import SingleFlight
 from service.tasks import HEAT
-from service.verification.pool import (
-    NoWorker,
-    PoolSaturated,
-    WorkerDied,
-    WorkerPool,
-    WorkerTimeout,
-)
+from service.verification.errors import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
+from service.verification.pool import WorkerPool
 from tokenizer.render import to_text
 from tokenizer.tree import Tree
 from tokenizer.typeset import to_latex

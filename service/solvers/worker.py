@@ -12,7 +12,7 @@ from service.problems import Problem
 from service.resources import Resources
 from service.solvers.answer import NEVER_TRIED, NoAnswer
 from service.verification.convert import ConversionError
-from service.verification.pool import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
+from service.verification.errors import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
 
 T = TypeVar("T")
 

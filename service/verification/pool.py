@@ -9,35 +9,34 @@ and its request can be lost without touching any other.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import importlib
 import itertools
 import logging
 import multiprocessing
-import os
 import pickle
-import resource
-import signal
 import socket
-import traceback
 from bisect import insort
+from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Final, Self, TypeVar, cast
 
 from service.frames import Frames, frame
-from service.processes import launch, leave_signals_to_parent
+from service.processes import launch
+from service.verification.errors import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
+from service.verification.worker import Reply, serve, to_message, withdrawal
 
 T = TypeVar("T")
 
 MIB: Final = 1024 * 1024
 
-#: The most that is read from the stream at once, in bytes: nearly every message whole.
-_CHUNK: Final = 65536
+#: Requests that a worker holds beside the one it works on, so that it never waits for the event
+#: loop to hand it the next one.
+AHEAD: Final = 1
 
-#: CPU time beyond its deadline after which a worker ends, should nobody have killed it; seconds.
-SELF_DESTRUCTION_S: Final = 5.0
+#: Seconds for a worker to say that it has passed over a request that was given up.
+_PASS_OVER_S: Final = 1.0
 
 #: When the question began that a request is part of, on the event loop's clock. A question's
 #: second request is then not last in the queue again, behind all that came in the meantime.
@@ -46,66 +45,80 @@ BEGAN: Final[ContextVar[float]] = ContextVar("BEGAN")
 logger = logging.getLogger(__name__)
 
 
-class WorkerError(RuntimeError):
-    """A request got no result from its worker, for a reason of the pool's."""
+@dataclass(eq=False, slots=True)
+class _Request:
+    """What somebody waits for: ``outcome``. Times are of the event loop's clock."""
 
+    number: int
+    began: float
+    asked: float
+    message: bytes
+    outcome: asyncio.Future[Any]
+    #: Who has it.
+    worker: _Worker | None = None
+    #: Ends the wait at the deadline, or the worker.
+    timer: asyncio.TimerHandle | None = None
 
-class WorkerTimeout(WorkerError):
-    """The deadline passed, waiting in the queue included; the worker was killed."""
+    @property
+    def place(self) -> tuple[float, int]:
+        """In the queue: oldest question first, requests in order of arrival."""
+        return self.began, self.number
 
+    def stop_timer(self) -> None:
+        """It has come to an end in time."""
+        if self.timer is not None:
+            self.timer.cancel()
 
-class NoWorker(WorkerTimeout):
-    """The deadline passed before a worker was free."""
-
-
-class WorkerDied(WorkerError):
-    """The worker process ended before it answered."""
-
-
-class PoolSaturated(WorkerError):
-    """Too many requests are waiting for a worker already."""
+    def fail(self, error: Exception) -> None:
+        """Have who waits raise ``error``."""
+        self.stop_timer()
+        if not self.outcome.done():
+            self.outcome.set_exception(error)
 
 
 class _Worker(asyncio.Protocol):
-    """One process and our end of the stream to it; the first message from it says it is ready."""
+    """One process and our end of the stream to it; the first message from it says it is ready.
 
-    def __init__(self, process: ForkServerProcess) -> None:
+    It works on the first of its ``requests``. ``on_reply`` is told what it sends,
+    ``on_lost`` that the stream has ended.
+    """
+
+    def __init__(
+        self,
+        process: ForkServerProcess,
+        on_reply: Callable[[_Worker, bytes], None],
+        on_lost: Callable[[_Worker], None],
+    ) -> None:
         self.process = process
-        self.busy = False
+        self.requests: deque[_Request] = deque()
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._on_reply = on_reply
+        self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
-        self._message: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The stream is open."""
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are no subclass of it
 
     def data_received(self, data: bytes) -> None:
-        """Keep it until a message is through."""
+        """Hand on the messages that are through."""
         for message in self._frames.feed(data):
-            if not self._message.done():
-                self._message.set_result(message)
+            if self.ready.done():
+                self._on_reply(self, message)
+            else:
+                self.ready.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Whoever waits for a message waits in vain."""
-        if not self._message.done():
-            self._message.set_exception(exc or EOFError("the stream ended"))
+        """The process has ended, or we have ended it."""
+        if not self.ready.done():
+            self.ready.set_exception(exc or EOFError("the stream ended"))
+        self._on_lost(self)
 
-    async def ask(self, message: bytes, deadline: float) -> Any:
-        """Send one request and wait for the outcome: ``(kind, value)``. Raises as ``hear`` does."""
-        if self._transport is None or self._transport.is_closing():
-            raise EOFError("the stream ended")
-        self._message = asyncio.get_running_loop().create_future()
+    def send(self, message: bytes) -> None:
+        """Send ``message`` when there is room."""
+        assert self._transport is not None
         self._transport.write(frame(message))
-        return pickle.loads(await self.hear(deadline))  # noqa: S301 - from our own child
-
-    async def hear(self, deadline: float) -> bytes:
-        """The next message.
-
-        Raises ``EOFError`` or ``OSError`` when the process ends before it is through,
-        ``TimeoutError`` when that takes longer than ``deadline`` on the event loop's clock.
-        """
-        return await _by(deadline, self._message)
 
     def end(self) -> None:
         """Kill the process."""
@@ -113,20 +126,6 @@ class _Worker(asyncio.Protocol):
             self.process.kill()
         if self._transport is not None:
             self._transport.close()
-
-
-async def _by(deadline: float, future: asyncio.Future[T]) -> T:
-    """What ``asyncio.timeout_at`` does for one future, which has nobody else to wait for it."""
-    timer = asyncio.get_running_loop().call_at(deadline, _give_up, future)
-    try:
-        return await future
-    finally:
-        timer.cancel()
-
-
-def _give_up(future: asyncio.Future[Any]) -> None:
-    if not future.done():
-        future.set_exception(TimeoutError())
 
 
 class WorkerPool:
@@ -162,17 +161,16 @@ class WorkerPool:
         self._preload = ["service.verification.warmup", *preload]
         self._context = multiprocessing.get_context("forkserver")
         self._workers: set[_Worker] = set()
-        self._idle: list[_Worker] = []
-        # oldest question first, requests in order of arrival: none is overtaken by a younger one
-        self._queue: list[tuple[float, int, asyncio.Future[_Worker]]] = []
-        self._arrivals = itertools.count()
+        self._queue: list[_Request] = []
+        self._numbers = itertools.count()
         self._spawning: set[asyncio.Task[None]] = set()
         self._stopping = True
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for a worker."""
-        return len(self._queue)
+        """Requests that no worker works on yet."""
+        ahead = (len(worker.requests) - 1 for worker in self._workers if worker.requests)
+        return len(self._queue) + sum(ahead)
 
     @property
     def alive(self) -> int:
@@ -182,7 +180,7 @@ class WorkerPool:
     @property
     def running(self) -> int:
         """Workers that have a request."""
-        return sum(worker.busy for worker in self._workers)
+        return sum(bool(worker.requests) for worker in self._workers)
 
     @property
     def ready(self) -> bool:
@@ -217,13 +215,14 @@ class WorkerPool:
         for task in self._spawning:
             task.cancel()
         await asyncio.gather(*self._spawning, return_exceptions=True)
-        while self._queue:
-            *_, handed = self._queue.pop(0)
-            if not handed.done():
-                handed.set_exception(WorkerDied("the pool is stopping"))
         workers = list(self._workers)
+        pending = [*self._queue, *itertools.chain(*(worker.requests for worker in workers))]
+        self._queue.clear()
         for worker in workers:
+            worker.requests.clear()
             self._discard(worker)
+        for request in pending:
+            request.fail(WorkerDied("the pool is stopping"))
         for worker in workers:
             await asyncio.to_thread(worker.process.join, 5.0)
 
@@ -233,93 +232,150 @@ class WorkerPool:
         ``timeout_s`` counts from this call, waiting for a free worker included.
         Raises :class:`WorkerTimeout`, :class:`WorkerDied`,
         :class:`PoolSaturated`, or whatever the function raised. When the
-        awaiting task is cancelled the worker is killed and replaced.
+        awaiting task is cancelled while a worker is at it, that is killed and replaced.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout_s
-        message = pickle.dumps((function, args, timeout_s + SELF_DESTRUCTION_S))
-        worker = await self._acquire(deadline)
-        self.on_wait(loop.time() - deadline + timeout_s)
-        worker.busy = True
-        try:
-            kind, value = await worker.ask(message, deadline)
-        except TimeoutError:
-            self.timeouts += 1
-            self._discard(worker)
-            raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
-        except asyncio.CancelledError:
-            self.cancellations += 1
-            self._discard(worker)
-            raise
-        except (EOFError, OSError, pickle.UnpicklingError):
-            self.deaths += 1
-            self._discard(worker)
-            raise WorkerDied("the worker process ended before it answered") from None
-        worker.busy = False
-        if kind == "retire":
-            self._discard(worker)
-        else:
-            self._release(worker)
-        if isinstance(value, _Failure):
-            raise value.error
-        self.completed += 1
-        result: T = value
-        return result
-
-    async def _acquire(self, deadline: float) -> _Worker:
         if self._stopping:
             raise WorkerDied("the pool is not running")
-        if self.waiting >= self.max_waiting:
-            raise PoolSaturated(f"{self.waiting} requests are waiting for a worker")
-        while True:
-            worker = self._idle.pop() if self._idle else await self._handed(deadline)
-            if worker in self._workers:
-                return worker
-
-    async def _handed(self, deadline: float) -> _Worker:
-        """The next worker that is free and that no older question waits for."""
+        if (waiting := self.waiting) >= self.max_waiting:
+            raise PoolSaturated(f"{waiting} requests are waiting for a worker")
         loop = asyncio.get_running_loop()
-        handed: asyncio.Future[_Worker] = loop.create_future()
-        place = BEGAN.get(loop.time()), next(self._arrivals), handed
-        insort(self._queue, place)
+        now, number = loop.time(), next(self._numbers)
+        message = to_message(number, function, args, timeout_s)
+        asked = _Request(number, BEGAN.get(now), now, message, loop.create_future())
+        asked.timer = loop.call_at(now + timeout_s, self._expire, asked)
+        self._place(asked)
         try:
-            return await _by(deadline, handed)
-        except BaseException as error:
-            if place in self._queue:
-                self._queue.remove(place)
-            elif handed.done() and not handed.cancelled() and handed.exception() is None:
-                self._release(handed.result())  # it came at the very moment we gave up
-            if isinstance(error, TimeoutError):
-                self.timeouts += 1
-                raise NoWorker("no worker became free in time") from None
+            result: T = await asked.outcome
+        except asyncio.CancelledError:
+            self._withdraw(asked)
             raise
+        return result
 
-    def _release(self, worker: _Worker) -> None:
+    def _place(self, request: _Request) -> None:
+        """Give ``request`` to the worker that has least to do, or have it wait."""
+        worker = min(self._workers, key=lambda worker: len(worker.requests), default=None)
+        if worker is not None and len(worker.requests) <= AHEAD:
+            self._send(worker, request)
+        else:
+            insort(self._queue, request, key=lambda request: request.place)
+
+    def _send(self, worker: _Worker, request: _Request) -> None:
+        request.worker = worker
+        worker.requests.append(request)
+        worker.send(request.message)
+        if len(worker.requests) == 1:
+            self._begin(request)
+
+    def _begin(self, request: _Request) -> None:
+        """A worker has come to ``request``."""
+        loop = asyncio.get_running_loop()
+        if request.outcome.done():
+            # it will be passed over, unless the worker began before it heard of that
+            request.timer = loop.call_later(_PASS_OVER_S, self._expire, request)
+        else:
+            self.on_wait(loop.time() - request.asked)
+
+    def _replied(self, worker: _Worker, message: bytes) -> None:
+        """``worker`` is done with its first request: it goes on to the next one."""
         if worker not in self._workers:
             return
-        while self._queue:
-            *_, handed = self._queue.pop(0)
-            if not handed.done():
-                handed.set_result(worker)
+        try:
+            reply: Reply | None = pickle.loads(message)  # noqa: S301 - from our own child
+        except Exception:
+            logger.exception("a worker sent what cannot be read")
+            self._lost(worker)
+            return
+        request = worker.requests.popleft()
+        request.stop_timer()
+        if reply is not None and reply.worn:
+            self._discard(worker)
+        else:
+            self._feed(worker)
+        if reply is None or request.outcome.done():
+            return
+        if reply.error is not None:
+            request.outcome.set_exception(reply.error)
+        else:
+            self.completed += 1
+            request.outcome.set_result(reply.value)
+
+    def _feed(self, worker: _Worker) -> None:
+        """Have ``worker`` go on to its next request, or to one that somebody waits for."""
+        if worker.requests:
+            self._begin(worker.requests[0])
+        while self._queue and len(worker.requests) <= AHEAD:
+            self._send(worker, self._queue.pop(0))
+        if not worker.requests:
+            self._relieve(worker)
+
+    def _relieve(self, worker: _Worker) -> None:
+        """Give ``worker``, which has nothing to do, what waits behind another's request."""
+        for other in self._workers:
+            last = other.requests[-1] if len(other.requests) > 1 else None
+            if last is not None and not last.outcome.done():
+                # the other one answers for the request all the same, but nobody waits for that
+                self._give_up(last)
+                self._send(worker, last)
                 return
-        self._idle.append(worker)
+
+    def _give_up(self, request: _Request) -> None:
+        """Have the worker of ``request``, which is not at it yet, pass it over."""
+        worker = request.worker
+        assert worker is not None
+        nobody: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        nobody.cancel()
+        in_its_place = _Request(request.number, request.began, request.asked, b"", nobody, worker)
+        worker.requests[worker.requests.index(request)] = in_its_place
+        worker.send(withdrawal(request.number))
+
+    def _withdraw(self, request: _Request) -> None:
+        """Nobody waits for ``request`` any more."""
+        worker = request.worker
+        if worker is None:
+            if request in self._queue:
+                self._queue.remove(request)
+        elif request in worker.requests:
+            if request is worker.requests[0]:
+                self.cancellations += 1
+                worker.requests.popleft()
+                self._discard(worker)
+            else:
+                self._give_up(request)
+        request.stop_timer()
+
+    def _expire(self, request: _Request) -> None:
+        """The deadline of ``request`` has passed."""
+        worker = request.worker
+        if not request.outcome.done():
+            self.timeouts += 1
+        if worker is not None and request is worker.requests[0]:
+            request.fail(WorkerTimeout("no answer before the deadline"))
+            worker.requests.popleft()
+            self._discard(worker)
+            return
+        request.fail(NoWorker("no worker became free in time"))
+        if worker is None:
+            self._queue.remove(request)
+        else:
+            self._give_up(request)
 
     async def _new_worker(self) -> _Worker:
         """A process that has said it is ready. Raises ``WorkerDied`` otherwise."""
         ours, theirs = socket.socketpair()
         process = self._context.Process(
-            target=_serve,
+            target=serve,
             args=(theirs, self.memory_mib * MIB, self._preload),
             name="verifier",
             daemon=True,
         )
         loop = asyncio.get_running_loop()
-        worker = _Worker(process)
+        worker = _Worker(process, self._replied, self._lost)
         await loop.create_connection(lambda: worker, sock=ours)
         try:
             with theirs:
                 await asyncio.to_thread(launch, process)
-            await worker.hear(loop.time() + self.start_timeout_s)
+            async with asyncio.timeout(self.start_timeout_s):
+                await worker.ready
         except (OSError, EOFError, TimeoutError) as error:
             worker.end()
             raise WorkerDied(f"a worker did not start: {error!r}") from error
@@ -331,18 +387,31 @@ class WorkerPool:
     def _enlist(self, worker: _Worker) -> None:
         self._workers.add(worker)
         # the sentinel turns readable when the process ends: an idle death is noticed at once
-        asyncio.get_running_loop().add_reader(worker.process.sentinel, self._discard, worker)
-        self._release(worker)
+        asyncio.get_running_loop().add_reader(worker.process.sentinel, self._lost, worker)
+        self._feed(worker)
+
+    def _lost(self, worker: _Worker) -> None:
+        """The process of ``worker`` has ended."""
+        if worker not in self._workers:
+            return
+        if worker.requests:
+            self.deaths += 1
+            died = WorkerDied("the worker process ended before it answered")
+            worker.requests.popleft().fail(died)
+        self._discard(worker)
 
     def _discard(self, worker: _Worker) -> None:
-        """End this worker, whatever it is doing, and start another in its place."""
+        """End this worker and start another in its place; others get the requests that it has."""
         if worker not in self._workers:
             return
         self._workers.discard(worker)
-        if worker in self._idle:
-            self._idle.remove(worker)
         asyncio.get_running_loop().remove_reader(worker.process.sentinel)
         worker.end()
+        while worker.requests:
+            request = worker.requests.popleft()
+            request.worker = None
+            if not request.outcome.done():
+                self._place(request)
         if not self._stopping:
             self.restarts += 1
             task = asyncio.get_running_loop().create_task(self._replace())
@@ -361,73 +430,3 @@ class WorkerPool:
             else:
                 self._enlist(worker)
                 return
-
-
-class _Failure:
-    """What the function raised, on its way back."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-def _serve(stream: socket.socket, memory: int, preload: list[str]) -> None:
-    """The life of a worker process."""
-    leave_signals_to_parent()
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # who gets a request does not take the core from who sent it; only Linux has this policy
-    with contextlib.suppress(AttributeError, OSError):
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    with contextlib.suppress(ValueError, OSError):  # not every system has the limit
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    for module in preload:  # a fork server that was up before us has not imported them
-        importlib.import_module(module)
-    with contextlib.suppress(EOFError, OSError):  # the parent has closed its end
-        message, frames = b"ready", Frames()
-        while True:
-            stream.sendall(frame(message))
-            message = _answer(_received(stream, frames), memory)
-
-
-def _received(stream: socket.socket, frames: Frames) -> bytes:
-    """The next message, which is the only one under way. Raises ``EOFError``."""
-    messages: list[bytes] = []
-    while not messages:
-        chunk = stream.recv(_CHUNK)
-        if not chunk:
-            raise EOFError
-        messages = frames.feed(chunk)
-    return messages[0]
-
-
-def _answer(message: bytes, memory: int) -> bytes:
-    kind = "done"
-    value: Any
-    try:
-        function, args, lifetime = pickle.loads(message)  # noqa: S301 - from our own parent
-        # should the parent be gone, the kernel ends a hung worker even inside C code
-        signal.setitimer(signal.ITIMER_PROF, lifetime)
-        value = function(*args)
-    except Exception as error:
-        if isinstance(error, MemoryError):
-            kind = "retire"
-        value = _Failure(_portable(error))
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
-        kind = "retire"
-    try:
-        return pickle.dumps((kind, value))
-    except Exception as error:
-        return pickle.dumps((kind, _Failure(_portable(error))))
-
-
-def _portable(error: Exception) -> Exception:
-    """The exception with its traceback as a note, or a WorkerError that says as much."""
-    trace = "".join(traceback.format_exception(error))
-    error.add_note(trace)
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    except Exception:
-        return WorkerError(f"{type(error).__name__}: {error}\n{trace}")
-    return error

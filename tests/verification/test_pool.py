@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import uvloop
 
-from service.verification.pool import (
-    BEGAN,
+from service.verification.errors import (
+    NoWorker,
     PoolSaturated,
     WorkerDied,
     WorkerError,
-    WorkerPool,
     WorkerTimeout,
 )
+from service.verification.pool import AHEAD, BEGAN, WorkerPool
 
 
 def identify() -> int:
@@ -295,10 +295,64 @@ def test_an_older_question_goes_first() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(pool.run(sleep, 0.5, timeout_s=60))
             await until(lambda: pool.running == 1)
+            for _ in range(AHEAD):  # what a worker holds already
+                group.create_task(pool.run(double, 1, timeout_s=60))
+            await until(lambda: pool.waiting == AHEAD)
             for name, age in (("young", 1.0), ("old", 3.0), ("middle", 2.0)):
                 group.create_task(ask(name, now - age))
-            await until(lambda: pool.waiting == 3)
+            await until(lambda: pool.waiting == AHEAD + 3)
         assert finished == ["old", "middle", "young"]
+
+    scenario(body, workers=1)
+
+
+def test_what_waits_behind_a_death_is_answered() -> None:
+    """A request that a worker holds for later is not lost with it."""
+
+    async def body(pool: WorkerPool) -> None:
+        dying = [asyncio.create_task(pool.run(die, timeout_s=30)) for _ in range(3)]
+        behind = [asyncio.create_task(pool.run(double, k, timeout_s=30)) for k in range(5)]
+        outcomes = await asyncio.gather(*dying, return_exceptions=True)
+        assert all(isinstance(outcome, WorkerDied) for outcome in outcomes)
+        assert await asyncio.gather(*behind) == [0, 2, 4, 6, 8]
+        assert (pool.deaths, pool.restarts) == (3, 3)
+
+    scenario(body, workers=1)
+
+
+def test_nobody_waits_behind_a_long_one_beside_an_idle_worker() -> None:
+    """What a busy worker holds for later goes to one that has nothing to do."""
+
+    async def body(pool: WorkerPool) -> None:
+        long = asyncio.create_task(pool.run(sleep, 3.0, timeout_s=30))
+        short = asyncio.create_task(pool.run(sleep, 0.2, timeout_s=30))
+        behind = [asyncio.create_task(pool.run(double, k, timeout_s=30)) for k in range(2 * AHEAD)]
+        await until(lambda: pool.waiting == 2 * AHEAD)
+        assert await asyncio.gather(*behind) == [2 * k for k in range(2 * AHEAD)]
+        assert short.done()
+        assert not long.done()
+        assert await long == "slept"
+        assert (pool.restarts, pool.completed) == (0, 2 + 2 * AHEAD)
+
+    scenario(body, workers=2)
+
+
+def test_what_nobody_waits_for_is_passed_over() -> None:
+    """A request that is cancelled, or late, before its turn is not computed; nobody is killed."""
+
+    async def body(pool: WorkerPool) -> None:
+        working = asyncio.create_task(pool.run(sleep, 0.5, timeout_s=30))
+        await until(lambda: pool.running == 1)
+        cancelled = asyncio.create_task(pool.run(sleep, 20.0, timeout_s=30))
+        await until(lambda: pool.waiting == 1)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        with pytest.raises(NoWorker):
+            await pool.run(sleep, 20.0, timeout_s=0.1)
+        assert await pool.run(double, 3, timeout_s=10) == 6
+        assert await working == "slept"
+        assert (pool.cancellations, pool.timeouts, pool.restarts) == (0, 1, 0)
 
     scenario(body, workers=1)
 
