@@ -61,6 +61,7 @@ def train_differentiate(
     peak_rate: PeakRate = None,
 ) -> None:
     """Train the differentiation model on generated examples."""
+    from models.config import DIFFERENTIATE
     from models.differentiate.data import validation, write
     from models.training import Run, train
 
@@ -75,6 +76,7 @@ def train_differentiate(
             data=((folder / "data", 1.0),),
             minutes=minutes,
             validation=held,
+            config=DIFFERENTIATE,
             start=start,
             curriculum=0.0 if start else 0.4,
             peak_rate=peak_rate or (7e-4 if start else 1.2e-3),

@@ -148,7 +148,10 @@ class Graph:
     def split(self, joined: str, name: str) -> Sequence[str]:
         """Query, keys and values of the layer ``name``, of which the last axis is made up."""
         parts = [f"{name}.{part}" for part in ("query", "keys", "values")]
-        return self.add_many("Split", joined, outputs=parts, axis=-1, num_outputs=3)
+        if not self.config.shared_keys:
+            return self.add_many("Split", joined, outputs=parts, axis=-1, num_outputs=3)
+        sizes = np.array([self.config.width, self.config.head, self.config.head])
+        return self.add_many("Split", joined, self.constant("sizes", sizes), outputs=parts, axis=-1)
 
     def _quantised(
         self,
@@ -205,25 +208,41 @@ class Graph:
         return self.add("LayerNormalization", x, *given, epsilon=_EPSILON)
 
     def attention(self, query: str, keys: str, values: str, hidden: str) -> str:
-        """Multi-head attention of query (B, M, C); keys and values (B, H, N, D) or (B, N, C).
+        """Multi-head attention of query (B, M, C); keys and values (B, G, N, D) or (B, N, G D).
 
-        ``hidden`` (B, 1, M, N) is added to the scores.
+        ``hidden`` is what :meth:`hidden` gives for (B, 1, M, N). G is H, or 1 where heads share
+        keys: then the heads are more rows of one, M H.
         """
-        return self.add(
+        heads, shared = self.config.heads, self.config.shared_keys
+        if shared:
+            rows = self.constant("as_rows", np.array([0, -1, self.config.head]))
+            query = self.add("Reshape", query, rows)
+        mixed = self.add(
             "MultiHeadAttention",
             *(query, keys, values, "", "", hidden),
             contrib=True,
-            num_heads=self.config.heads,
+            num_heads=1 if shared else heads,
         )
+        if shared:
+            side_by_side = self.constant("as_heads", np.array([0, -1, self.config.width]))
+            mixed = self.add("Reshape", mixed, side_by_side)
+        return mixed
 
     def hidden(self, seen: str) -> str:
-        """What hides from an attention all that is not ``seen``, bool (B, 1, M, N)."""
-        return self.add(
+        """What hides from :meth:`attention` all that is not ``seen``, bool (B, 1, M, N)."""
+        hidden = self.add(
             "Where",
             seen,
             self.constant("zero", np.array(0, np.float32)),
             self.constant("masked", np.array(MASKED, np.float32)),
         )
+        if not self.config.shared_keys:
+            return hidden
+        # the same for each head of a row: (B, M, 1, N) -> (B, M, H, N) -> (B, 1, M H, N)
+        apart = self.constant("apart", np.array([0, -1, 1, 0]))
+        heads = self.constant("each_head", np.array([1, 1, self.config.heads, 1]))
+        every = self.add("Expand", self.add("Reshape", hidden, apart), heads)
+        return self.add("Reshape", every, self.constant("together", np.array([0, 1, -1, 0])))
 
     def model(self) -> onnx.ModelProto:
         """What has grown."""
@@ -250,7 +269,7 @@ def encoder(
     int64 ``tokens`` (T,) and ``digits`` (E, T) of their paths (:mod:`models.paths`); ``grid``
     (X, Q), which token is in a place on a shelf, any where there is none; ``cells`` (T, 2), shelf
     and place of each token; ``seen`` bool (X, 1, Q, Q), what is of the same question ->
-    ``pointer_keys`` and ``pointer_values`` (T, C); ``cross`` (T, 2 L C), keys and values of the
+    ``pointer_keys`` and ``pointer_values`` (T, C); ``cross`` (T, 2 L G D), keys and values of the
     first layer of the decoder, then of the next.
     """
     g = Graph(weights, config, precision, ranges)
@@ -279,7 +298,7 @@ def encoder(
     g.linear(memory, "decoder.", layers, output="cross")
     for name in ("pointer_keys", "pointer_values"):
         g.output(name, ["tokens", config.width])
-    g.output("cross", ["tokens", 2 * config.decoder_layers * config.width])
+    g.output("cross", ["tokens", 2 * config.decoder_layers * config.key_heads * config.head])
     return g.model()
 
 
@@ -291,7 +310,7 @@ def decoder(
     Told anew at each step, int64 where not said otherwise: ``words`` (2 + E, N), rows of the
     joined table (:mod:`models.paths`) that describe a hypothesis: previous token, parent,
     digits of the path; ``pointed`` (N, 2), item and position that the previous token refers
-    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, H, 3), shelf, head and
+    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, G, 3), shelf, head and
     place of the cache that it writes to; ``grid`` (B, W), which hypothesis is in a cell, any
     where there is none; ``rules`` (B, W), its row of ``grammar``; ``self_grid`` (R, U), the same
     for those who share a shelf of the cache, ``self_cells`` (N, 2), shelf and column there;
@@ -303,15 +322,14 @@ def decoder(
     Kept between steps: ``grammar`` float32 (R, V + S), 0 for what a rule allows and -inf for
     what it forbids; ``names`` float32 (B, 1, V + S), the same for what is not in the question;
     ``mask`` (B, 1, S), to add to logits of references; ``pointer_keys`` and ``pointer_values``
-    (B, S, C) of the encoder; ``cross_keys`` and ``cross_values`` (X, H, Q, D) of each layer, the
-    encoder's; ``past_keys`` and ``past_values`` (R, H, P, D).
+    (B, S, C) of the encoder; ``cross_keys`` and ``cross_values`` (X, G, Q, D) of each layer, the
+    encoder's; ``past_keys`` and ``past_values`` (R, G, P, D).
 
     Gives ``best``, float32 log-probabilities (B, W, K) in falling order, ``index`` (B, W, K),
     the tokens (equal ones: lowest first), then ``new_past_…``.
     """
     g = Graph(weights, config, precision, ranges)
-    width, heads, depth = config.width, config.heads, config.decoder_layers
-    head = width // heads
+    width, heads, head, depth = config.width, config.key_heads, config.head, config.decoder_layers
     whole, single = TensorProto.INT64, TensorProto.FLOAT
     words = g.input("words", [2 + DIGITS, "hypotheses"], whole)
     pointed = g.input("pointed", ["hypotheses", 2], whole)

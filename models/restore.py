@@ -16,6 +16,7 @@ import numpy.typing as npt
 import onnx
 import torch
 from onnx import numpy_helper
+from torch import Tensor
 
 from models import artifacts
 from models.config import ModelConfig
@@ -26,9 +27,27 @@ from models.transformer import Transformer
 Floats = npt.NDArray[np.float32]
 
 
-def starting(source: Path) -> Transformer:
+def network(source: Path) -> Transformer:
     """The network of a checkpoint file (its averaged weights), or of an artifact's folder."""
     return restored(source) if source.is_dir() else load(source)[0]
+
+
+def starting(source: Path, config: ModelConfig) -> dict[str, Tensor]:
+    """Weights for a network of ``config`` to begin with.
+
+    ``source`` is as for :func:`network`. Where only the new network shares keys, each is
+    the mean of those of the heads, from which training recovers soon (Ainslie et al., 2023,
+    arXiv:2305.13245).
+    """
+    model = network(source)
+    weights: dict[str, Tensor] = model.state_dict()
+    if config.shared_keys and not model.config.shared_keys:
+        for name, weight in weights.items():
+            if ".key_value." in name:
+                # (2 H D, …) -> (2 D, …)
+                parts = weight.view(2, config.heads, config.head, *weight.shape[1:])
+                weights[name] = parts.mean(1).flatten(0, 1)
+    return weights
 
 
 def restored(folder: Path) -> Transformer:

@@ -135,7 +135,7 @@ def train(run: Run) -> Transformer:
         average.weights = saved["average"]
         state = saved["state"]
     elif run.start is not None:
-        model.load_state_dict(starting(run.start).state_dict())
+        model.load_state_dict(starting(run.start, run.config))
         average = Average(model, run.average)
     held = Shard.load(run.validation) if run.validation else None
     feed = stream(

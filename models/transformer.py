@@ -6,7 +6,8 @@
 Attention is Vaswani et al. (2017, arXiv:1706.03762) in its pre-norm form.
 Positions are paths in the tree (Shiv & Quirk, 2019); the pointer head is
 Vinyals et al. (2015, arXiv:1506.03134). Shapes: B batch, S source tokens,
-T target tokens, C width, H heads, D = C/H, V vocabulary, K path levels.
+T target tokens, C width, H heads, D = C/H, G heads of keys and values (H, or 1 where
+they are shared), V vocabulary, K path levels.
 
 Attention is written out as matmul, softmax, matmul: on CPU, PyTorch's fused
 kernel is slower for sequences this short, above all backwards.
@@ -58,26 +59,29 @@ class Attention(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.heads = config.heads
+        self.head = config.head
         self.query = nn.Linear(config.width, config.width)
-        self.key_value = nn.Linear(config.width, 2 * config.width)
+        self.key_value = nn.Linear(config.width, 2 * config.key_heads * config.head)
         self.output = nn.Linear(config.width, config.width)
-        self.scale = (config.width // config.heads) ** -0.5
+        self.scale = config.head**-0.5
 
     def split(self, x: Tensor) -> Tensor:
-        """(B, N, C) -> (B, H, N, D)."""
-        return x.view(*x.shape[:-1], self.heads, -1).transpose(1, 2)
+        """(B, N, H D) -> (B, H, N, D)."""
+        return x.view(*x.shape[:-1], -1, self.head).transpose(1, 2)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of ``x``, each (B, H, N, D)."""
+        """Keys and values of ``x``, each (B, G, N, D)."""
         keys, values = self.key_value(x).chunk(2, dim=-1)
         return self.split(keys), self.split(values)
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """x (B, M, C), keys, values (B, H, N, D), additive mask (B|1, 1, M|1, N) -> (B, M, C)."""
+        """x (B, M, C), keys, values (B, G, N, D), additive mask (B|1, 1, M|1, N) -> (B, M, C)."""
         queries = self.split(self.query(x)) * self.scale  # (B, H, M, D)
-        scores = queries @ keys.transpose(-1, -2) + mask  # (B, H, M, N)
-        mixed = scores.softmax(-1).to(values.dtype) @ values  # (B, H, M, D)
+        # heads that share keys are more rows of one product
+        grouped = queries.reshape(*keys.shape[:2], -1, self.head)  # (B, G, H/G M, D)
+        scores = (grouped @ keys.transpose(-1, -2)).view(*queries.shape[:3], -1) + mask
+        weights = scores.softmax(-1).to(values.dtype)  # (B, H, M, N)
+        mixed = (weights.view(*grouped.shape[:3], -1) @ values).view(queries.shape)
         result: Tensor = self.output(mixed.transpose(1, 2).flatten(-2))
         return result
 

@@ -21,7 +21,7 @@ from models.dataset import Shard, example
 from models.held_out import is_held_out
 from models.integrate.data import LONGEST_SOURCE, LONGEST_TARGET, MIXTURE, Sampler, standard
 from models.integrate.problem import Unlabelled, label
-from models.restore import starting
+from models.restore import network
 from models.training import validate
 from tokenizer.codec import Unencodable, encode
 
@@ -50,7 +50,7 @@ def held_out(sampler: Sampler, rng: random.Random) -> Shard:
 
 def main(argv: Sequence[str]) -> None:
     """Measure and store one row a family."""
-    networks = [starting(Path(path)) for path in argv]
+    networks = [network(Path(path)) for path in argv]
     rows = []
     for sampler in tqdm(MIXTURE):
         # a sampler of sums is a function in a function

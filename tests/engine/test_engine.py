@@ -45,8 +45,8 @@ def in_engine(
     asyncio.run(run())
 
 
-def torch_score(source: Encoded, tokens: tuple[int, ...]) -> float:
-    """Log-probability of ``tokens`` by one forward pass of the network."""
+def torch_score(network: str, source: Encoded, tokens: tuple[int, ...]) -> float:
+    """Log-probability of ``tokens`` by one forward pass of ``network``."""
     places = list(slots(tokens))
     rows = (
         source.ids,
@@ -56,20 +56,21 @@ def torch_score(source: Encoded, tokens: tuple[int, ...]) -> float:
         [path for _, path in places],
     )
     with torch.no_grad():
-        logits = tiny_model.network()(*(torch.tensor([row]) for row in rows))[0]
+        logits = tiny_model.network(network)(*(torch.tensor([row]) for row in rows))[0]
     return float(logits.log_softmax(-1)[range(len(tokens)), list(tokens)].sum())
 
 
-def test_scores_are_the_networks(folder: Path) -> None:
+@pytest.mark.parametrize("name", tiny_model.CONFIGS)
+def test_scores_are_the_networks(folder: Path, name: str) -> None:
     """Every hypothesis is a tree, scored as the network scores it, best first."""
 
     async def work(engine: Engine) -> None:
         for source in QUESTIONS[:6]:
-            generation = await engine.generate("tiny", source, beam=4, max_tokens=30)
+            generation = await engine.generate(name, source, beam=4, max_tokens=30)
             assert generation.hypotheses
             for hypothesis in generation.hypotheses:
                 decode(hypothesis.tokens, source)
-                expected = torch_score(source, hypothesis.tokens)
+                expected = torch_score(name, source, hypothesis.tokens)
                 assert hypothesis.score == pytest.approx(expected, abs=1e-3)
             scores = [hypothesis.score for hypothesis in generation.hypotheses]
             assert scores == sorted(scores, reverse=True)
@@ -81,10 +82,11 @@ def test_scores_are_the_networks(folder: Path) -> None:
 def test_the_same_answer_in_any_batch(folder: Path, variant: str) -> None:
     """Byte for byte the same, whatever rides along: alone, in pairs, in eights, all at once."""
     beams = [1, 4, 4, 3]
+    models = ["ansatz", "tiny", "shared", "tiny", "shared"]
 
     async def ask(engine: Engine, i: int) -> tuple[Hypothesis, ...]:
         generation = await engine.generate(
-            "tiny" if i % 5 else "ansatz", QUESTIONS[i], beam=beams[i % 4], max_tokens=8 + 3 * i
+            models[i % 5], QUESTIONS[i], beam=beams[i % 4], max_tokens=8 + 3 * i
         )
         return generation.hypotheses
 

@@ -34,9 +34,9 @@ FLOATS: dict[str, type[np.floating[Any]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model.exported(tmp_path_factory) / "tiny"
+@pytest.fixture(scope="module", params=tiny_model.CONFIGS)
+def folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    return tiny_model.exported(tmp_path_factory) / str(request.param)
 
 
 @dataclass
@@ -54,8 +54,8 @@ class Forced:
         """Parent and path code of each token of the answer."""
         return list(slots(self.answer))
 
-    def torch_log_probs(self) -> npt.NDArray[np.float32]:
-        """(T, V + S) by one forward pass of the network."""
+    def torch_log_probs(self, network: str) -> npt.NDArray[np.float32]:
+        """(T, V + S) by one forward pass of ``network``."""
         rows = (
             self.source.ids,
             self.source.paths,
@@ -64,7 +64,7 @@ class Forced:
             [path for _, path in self.hung],
         )
         with torch.no_grad():
-            logits = tiny_model.network()(*(torch.tensor([row]) for row in rows))
+            logits = tiny_model.network(network)(*(torch.tensor([row]) for row in rows))
         result: npt.NDArray[np.float32] = logits[0].log_softmax(-1).numpy()
         return result
 
@@ -190,7 +190,9 @@ def test_graphs_agree_with_torch(folder: Path, forced: list[Forced]) -> None:
     """Log-probabilities are torch's at every step, with padding, joins and moving hypotheses."""
     run_decoder(folder, "encoder.onnx", "decoder.onnx", forced)
     for item in forced:
-        np.testing.assert_allclose(item.found, item.torch_log_probs(), atol=1e-4, rtol=1e-4)
+        np.testing.assert_allclose(
+            item.found, item.torch_log_probs(folder.name), atol=1e-4, rtol=1e-4
+        )
 
 
 @pytest.mark.parametrize(("suffix", "most"), [("int8", 1.0), ("float16", 0.05)])
@@ -198,7 +200,7 @@ def test_variants_are_near(folder: Path, forced: list[Forced], suffix: str, most
     """They are the same network: what float32 finds likely, they find likely."""
     run_decoder(folder, f"encoder.{suffix}.onnx", f"decoder.{suffix}.onnx", forced)
     for item in forced:
-        exact = item.torch_log_probs()
+        exact = item.torch_log_probs(folder.name)
         best = exact.argmax(-1)[:, None]
         gap = np.take_along_axis(np.array(item.found), best, 1) - np.take_along_axis(exact, best, 1)
         assert np.abs(gap).mean() < most
@@ -215,7 +217,7 @@ def test_ablations_are_not_exported(tmp_path: Path) -> None:
 def test_manifest_survives_the_file(folder: Path) -> None:
     """What is read is what was exported."""
     manifest = artifacts.read(folder)
-    assert ModelConfig(**manifest.config) == tiny_model.CONFIG
+    assert ModelConfig(**manifest.config) == tiny_model.CONFIGS[folder.name]
     assert set(manifest.variants) == {"float32", "int8", "float16"}
     assert manifest.default == {"cpu": "float32", "cuda": "float32"}
 

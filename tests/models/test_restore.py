@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from models import artifacts, graphs
 from models.artifacts import ArtifactError
 from models.dataset import batches
-from models.restore import restored
+from models.restore import restored, starting
 from models.training import Run, train
 from models.transformer import Transformer
 from tests import tiny_model
@@ -23,9 +23,9 @@ from tests import tiny_model
 SHIPPED = Path(artifacts.__file__).parent
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model.exported(tmp_path_factory) / "tiny"
+@pytest.fixture(scope="module", params=tiny_model.CONFIGS)
+def folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    return tiny_model.exported(tmp_path_factory) / str(request.param)
 
 
 def logits(model: Transformer) -> list[torch.Tensor]:
@@ -52,9 +52,9 @@ def differing(model: Transformer, other: Transformer) -> set[str]:
 def test_every_weight_comes_back(folder: Path) -> None:
     """A restored network has the exported one's weights, each of them, and says what it said."""
     model = restored(folder)
-    assert model.config == tiny_model.CONFIG
-    assert differing(model, tiny_model.network()) == set()
-    for found, expected in zip(logits(model), logits(tiny_model.network()), strict=True):
+    assert model.config == tiny_model.CONFIGS[folder.name]
+    assert differing(model, tiny_model.network(folder.name)) == set()
+    for found, expected in zip(logits(model), logits(tiny_model.network(folder.name)), strict=True):
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
 
 
@@ -93,8 +93,11 @@ def test_training_begins_with_given_weights(folder: Path, tmp_path: Path, kind: 
     start = folder
     if kind == "checkpoint":
         start = tmp_path / "checkpoint.pt"
-        weights = tiny_model.network().state_dict()
-        torch.save({"config": tiny_model.CONFIG.as_dict(), "average": weights, "state": {}}, start)
+        weights = tiny_model.network(folder.name).state_dict()
+        torch.save(
+            {"config": tiny_model.CONFIGS[folder.name].as_dict(), "average": weights, "state": {}},
+            start,
+        )
     data = tmp_path / "data"
     data.mkdir()
     tiny_model.examples().save(data / "1.npz")
@@ -102,8 +105,23 @@ def test_training_begins_with_given_weights(folder: Path, tmp_path: Path, kind: 
         folder=tmp_path / "run",
         data=((data, 1.0),),
         minutes=0,
-        config=tiny_model.CONFIG,
+        config=tiny_model.CONFIGS[folder.name],
         start=start,
         threads=1,
     )
-    assert differing(train(run), tiny_model.network()) == set()
+    assert differing(train(run), tiny_model.network(folder.name)) == set()
+
+
+def test_shared_keys_are_means(tmp_path: Path) -> None:
+    """A network that shares keys begins with the means of those of the heads; the rest stays."""
+    start = tmp_path / "checkpoint.pt"
+    weights = tiny_model.network().state_dict()
+    torch.save({"config": tiny_model.CONFIG.as_dict(), "average": weights, "state": {}}, start)
+    shared = replace(tiny_model.CONFIG, shared_keys=True)
+    begun = starting(start, shared)
+    Transformer(shared).load_state_dict(begun)
+    name = "decoder.1.cross.key_value.weight"
+    for found, of_heads in zip(begun[name].chunk(2), weights[name].chunk(2), strict=True):
+        torch.testing.assert_close(found, of_heads.unflatten(0, (2, shared.head)).mean(0))
+    same = [key for key in weights if ".key_value." not in key]
+    assert all(torch.equal(begun[key], weights[key]) for key in same)
