@@ -33,6 +33,8 @@ from rich.table import Table
 import models
 from benchmarks.expressions import expressions
 from models import artifacts
+from models.artifacts import Manifest
+from models.config import ModelConfig
 from service.collector import settle
 from service.engine.batch import Batch, Item
 from service.engine.draft import DraftTable
@@ -188,7 +190,7 @@ def main(
     """Print ms a step, items/s and tokens/s for batches of 1, 8, 32 and beams of 1, 4."""
     manifest = artifacts.read(folder / model)
     lines: list[Measured] = []
-    rivals = _rivals(folder / model, threads) if ctranslate2 else []
+    rivals = _rivals(manifest, threads) if ctranslate2 else []
     sessions = [
         ModelSession(folder / model, manifest, device="auto", threads=threads, variant=variant)
         for variant in variants.split(",")
@@ -220,12 +222,11 @@ def main(
         output.write_text(json.dumps([asdict(line) for line in lines], indent=2) + "\n")
 
 
-def _rivals(folder: Path, threads: int) -> list[Rival]:
+def _rivals(manifest: Manifest, threads: int) -> list[Rival]:
     from benchmarks.rival import Rival, write  # noqa: PLC0415 - an extra
 
-    config = json.loads((folder / "manifest.json").read_text())["config"]
     with tempfile.TemporaryDirectory() as model:
-        write(Path(model), config)
+        write(Path(model), ModelConfig(**manifest.config))
         return [Rival(Path(model), threads, precision) for precision in ("float32", "int8")]
 
 

@@ -16,18 +16,19 @@ import ctranslate2
 import numpy as np
 from ctranslate2.specs import common_spec, transformer_spec
 
+from models.config import ModelConfig
 from tokenizer.codec import Encoded
 
 _START, _END, _UNKNOWN = "<s>", "</s>", "<unk>"
 
 
-def write(folder: Path, config: dict[str, Any]) -> None:
+def write(folder: Path, config: ModelConfig) -> None:
     """Save a model with the layers, width, heads and vocabulary of ``config`` in ``folder``."""
-    width, hidden, words = config["width"], config["hidden"], config["vocabulary"]
     spec = transformer_spec.TransformerSpec.from_config(
-        (config["encoder_layers"], config["decoder_layers"]),
-        config["heads"],
+        (config.encoder_layers, config.decoder_layers),
+        config.heads,
         activation=common_spec.Activation.GELU,
+        multi_query_attention=config.shared_keys,
     )
     rng = np.random.default_rng(1)
     for name, value in spec.variables(ordered=True):
@@ -37,8 +38,8 @@ def write(folder: Path, config: dict[str, Any]) -> None:
             for part in path:
                 key, _, number = part.rpartition("_")
                 layer = getattr(layer, part, None) or getattr(layer, key)[int(number)]
-            setattr(layer, leaf, _weights(rng, name, width, hidden, words))
-    tokens = [_UNKNOWN, _START, _END, *(f"t{k}" for k in range(words - 3))]
+            setattr(layer, leaf, _weights(rng, name, config))
+    tokens = [_UNKNOWN, _START, _END, *(f"t{k}" for k in range(config.vocabulary - 3))]
     spec.register_source_vocabulary(tokens)
     spec.register_target_vocabulary(tokens)
     spec.config.add_source_bos = spec.config.add_source_eos = False
@@ -46,20 +47,21 @@ def write(folder: Path, config: dict[str, Any]) -> None:
     spec.save(str(folder))
 
 
-def _weights(rng: np.random.Generator, name: str, width: int, hidden: int, words: int) -> Any:
+def _weights(rng: np.random.Generator, name: str, config: ModelConfig) -> Any:
+    width, hidden = config.width, config.hidden
     if name.endswith(("beta", "gamma")):
         return np.full(width, float(name.endswith("gamma")), np.float32)
     if "embeddings" in name or "projection" in name:
-        shape = (words, width)
+        shape = (config.vocabulary, width)
     elif "ffn" in name:
         shape = (hidden, width) if "linear_0" in name else (width, hidden)
     else:
-        fused = 1
+        rows, keys_values = width, 2 * config.key_heads * config.head
         if "linear_0" in name and "self_attention" in name:
-            fused = 3
+            rows = width + keys_values
         elif "linear_1" in name and "/attention/" in name:
-            fused = 2
-        shape = (fused * width, width)
+            rows = keys_values
+        shape = (rows, width)
     return (rng.standard_normal(shape) / np.sqrt(width)).astype(np.float32)
 
 
