@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import time
 from collections.abc import Awaitable, Callable
@@ -355,6 +356,45 @@ def test_what_nobody_waits_for_is_passed_over() -> None:
         assert (pool.cancellations, pool.timeouts, pool.restarts) == (0, 1, 0)
 
     scenario(body, workers=1)
+
+
+def test_a_storm() -> None:
+    """Deaths, hangs, cancellations and late requests among others: each gets what is its own."""
+    rng = random.Random(6)
+
+    async def ask(pool: WorkerPool, number: int) -> None:
+        match rng.randrange(10):
+            case 0:
+                with pytest.raises(WorkerDied):
+                    await pool.run(die, timeout_s=60)
+            case 1:
+                with pytest.raises(WorkerTimeout):
+                    await pool.run(sleep, 60.0, timeout_s=rng.uniform(0.01, 2))
+            case 2:
+                task = asyncio.create_task(pool.run(sleep, 60.0, timeout_s=60))
+                await asyncio.sleep(rng.uniform(0, 2))
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            case 3:
+                with pytest.raises(KeyError):
+                    await pool.run(fail, "key", timeout_s=60)
+            case 4:
+                assert await pool.run(sleep, rng.uniform(0, 0.1), timeout_s=60) == "slept"
+            case _:
+                assert await pool.run(double, number, timeout_s=60) == 2 * number
+
+    async def body(pool: WorkerPool) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(120):
+                group.create_task(ask(pool, number))
+                await asyncio.sleep(rng.expovariate(60))
+        await until(lambda: pool.ready and not pool.waiting and not pool.running)
+        assert await asyncio.gather(*(pool.run(double, k, timeout_s=30) for k in range(9))) == [
+            2 * k for k in range(9)
+        ]
+
+    scenario(body, workers=3)
 
 
 def test_stop_fails_what_is_pending() -> None:
