@@ -47,6 +47,10 @@ PeakRate = Annotated[
 ]
 Version = Annotated[str, typer.Option(help="Version in the manifest.")]
 Output = Annotated[Path, typer.Option(help="Where the artifacts go.")]
+Trained = Annotated[
+    Path,
+    typer.Option(help="Where the checkpoint lies, or an artifact whose graphs to write again."),
+]
 
 
 @train_app.command("differentiate")
@@ -132,8 +136,7 @@ def train_integrate(
 @export_app.command("differentiate")
 def export_differentiate(
     version: Version,
-    folder: Annotated[Path, typer.Option(help="Where the checkpoint lies.")] = _RUNS
-    / "differentiate",
+    folder: Trained = _RUNS / "differentiate",
     output: Output = _ARTIFACTS,
 ) -> None:
     """Export the differentiation model."""
@@ -146,7 +149,7 @@ def export_differentiate(
 @export_app.command("integrate")
 def export_integrate(
     version: Version,
-    folder: Annotated[Path, typer.Option(help="Where the checkpoint lies.")] = _RUNS / "integrate",
+    folder: Trained = _RUNS / "integrate",
     output: Output = _ARTIFACTS,
 ) -> None:
     """Export the integration model, for beams up to 50."""
@@ -167,10 +170,18 @@ def _export(
     examples: Iterable[Example],
     beam: int = 16,
 ) -> None:
+    from models import artifacts
     from models.dataset import Shard
-    from models.export import LIMITS, export
+    from models.export import LIMITS, export, export_model
+    from models.restore import restored
 
     limits = replace(LIMITS, beam=beam)
     shard = Shard.of(examples)
-    export(folder / "checkpoint.pt", name, output, version, shard, output=kind, limits=limits)
+    if (folder / artifacts.MANIFEST).exists():
+        training = dict(artifacts.read(folder).training)
+        export_model(
+            restored(folder), name, output, version, training, shard, output=kind, limits=limits
+        )
+    else:
+        export(folder / "checkpoint.pt", name, output, version, shard, output=kind, limits=limits)
     typer.echo(f"written to {output / name}")

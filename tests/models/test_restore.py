@@ -11,9 +11,11 @@ import onnx
 import pytest
 import torch
 from onnx import numpy_helper
+from typer.testing import CliRunner
 
 from models import artifacts, graphs
 from models.artifacts import ArtifactError
+from models.cli import app
 from models.dataset import batches
 from models.restore import restored, starting
 from models.training import Run, train
@@ -76,6 +78,18 @@ def test_shipped_models_are_written_again(name: str, part: str) -> None:
     for tensor in again.initializer:
         found = numpy_helper.to_array(tensor)
         np.testing.assert_allclose(found, expected[tensor.name], rtol=1e-6, atol=1e-8)
+
+
+def test_an_artifact_is_exported_again(folder: Path, tmp_path: Path) -> None:
+    """``calcert export`` writes graphs with the weights of an artifact, and where they are from."""
+    given = ["export", "differentiate", "--folder", folder, "--output", tmp_path, "--version", "2"]
+    done = CliRunner().invoke(app, [str(argument) for argument in given])
+    assert done.exit_code == 0, done.output
+    manifest = artifacts.read(tmp_path / "differentiate")
+    assert manifest.version == "2"
+    assert manifest.training == artifacts.read(folder).training
+    again = restored(tmp_path / "differentiate")
+    assert differing(again, tiny_model.network(folder.name)) == set()
 
 
 def test_graphs_of_another_network_are_refused(folder: Path, tmp_path: Path) -> None:
