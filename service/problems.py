@@ -82,6 +82,12 @@ class Problem(Exception):
         self.extra = extra
 
     @classmethod
+    def queue_full(cls, what: str) -> Problem:
+        """A 429: no more may wait for ``what``."""
+        detail = f"As many questions as may wait for {what} are waiting."
+        return cls("queue-full", detail, headers={"Retry-After": "1"})
+
+    @classmethod
     def from_parse_error(cls, error: ParseError) -> Problem:
         """A 422 whose slug is the code of the parse error."""
         return cls(

@@ -71,7 +71,7 @@ class Batcher:
                 log.exception("decoding failed")
                 self._batches[name] = self._kinds[name].open()
                 for job in batch.items:
-                    self._settle(job, _broken(error))
+                    self._settle(job, broken(error))
 
     def _advance(self, name: str, batch: Running[Any]) -> None:
         self._drop(name, batch)
@@ -91,10 +91,10 @@ class Batcher:
         now = time.monotonic()
         for job in [job for job in self._waiting[name] if job.expired(now)]:
             self._waiting[name].remove(job)
-            self._settle(job, _late())
+            self._settle(job, DeadlineExceeded())
         for job in [job for job in batch.items if job.expired(now)]:
             batch.leave(job)
-            self._settle(job, _late())
+            self._settle(job, DeadlineExceeded())
 
     def _admit(self, name: str, batch: Running[Any]) -> None:
         queue = self._waiting[name]
@@ -111,14 +111,10 @@ class Batcher:
         except Exception as error:
             for job in joining:
                 if job not in batch.items:  # those are told by who catches this
-                    self._settle(job, _broken(error))
+                    self._settle(job, broken(error))
             raise
 
 
-def _late() -> DeadlineExceeded:
-    return DeadlineExceeded("the deadline passed before the model was done")
-
-
-def _broken(cause: Exception) -> RuntimeError:
-    """For each job its own: whoever is told raises it."""
+def broken(cause: Exception) -> RuntimeError:
+    """What becomes of a job that cannot be computed; each its own, since who is told raises it."""
     return RuntimeError(f"decoding failed: {cause!r}")

@@ -271,9 +271,7 @@ class Engine:
             hung = overdue & late
             overdue = late
             for number in hung:
-                self._pending.pop(number).fail(
-                    DeadlineExceeded("the deadline passed before the model was done")
-                )
+                self._pending.pop(number).fail(DeadlineExceeded())
             if hung and self._link is not None:
                 log.error("the engine's process hangs")
                 self._link.kill()

@@ -22,6 +22,10 @@ class QueueFull(EngineError):
 class DeadlineExceeded(EngineError):
     """The deadline passed before the search was done."""
 
+    # a pickle gives back what the base was given
+    def __init__(self, message: str = "the deadline passed before the model was done") -> None:
+        super().__init__(message)
+
 
 class EngineStopped(EngineError):
     """The engine is not running."""

@@ -7,6 +7,7 @@ a process each, and speak in pickles over a socket, see :mod:`service.frames`.
 
 from __future__ import annotations
 
+import logging
 import pickle
 import socket
 from collections.abc import Callable, Mapping
@@ -15,13 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from service.collector import settle
-from service.engine.batcher import Batcher
+from service.engine.batcher import Batcher, broken
 from service.engine.errors import QueueFull
 from service.engine.job import Job, Kind
 from service.engine.searches import ModelInfo, open_models
 from service.engine.session import Device
 from service.frames import Inbox, frame
 from service.processes import leave_signals_to_parent
+
+log = logging.getLogger(__name__)
 
 #: Steps that are reported together at most.
 _MOST_STEPS = 64
@@ -139,6 +142,9 @@ class _Work:
             self.batcher.submit(name, job)
         except QueueFull as error:
             self._outcomes.append((number, error))
+        except Exception as error:
+            log.exception("a question could not be taken")
+            self._outcomes.append((number, broken(error)))
         else:
             self._jobs[number] = name, job
             self._numbers[id(job)] = number

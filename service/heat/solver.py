@@ -224,11 +224,7 @@ class HeatSolver:
         except EngineDied:
             raise NoHeatAnswer("engine_died", "the process that runs the model ended") from None
         except QueueFull:
-            raise Problem(
-                "queue-full",
-                "As many questions as may wait for the model are waiting.",
-                headers={"Retry-After": "1"},
-            ) from None
+            raise Problem.queue_full("the model") from None
 
     async def _write(
         self, question: Question, seconds: float, timing: dict[str, float]
@@ -258,11 +254,7 @@ class HeatSolver:
         except MemoryError:
             raise NoHeatAnswer("memory", "the problem needs more memory than it may use") from None
         except PoolSaturated:
-            raise Problem(
-                "queue-full",
-                "As many questions as may wait for a worker are waiting.",
-                headers={"Retry-After": "1"},
-            ) from None
+            raise Problem.queue_full("a worker") from None
 
     def _assemble(
         self, question: Question, values: Values, written: ClosedFormula | None

@@ -25,11 +25,7 @@ async def generate(
     except Unencodable as error:
         raise NoAnswer("unknown_to_model", str(error)) from None
     except QueueFull:
-        raise Problem(
-            "queue-full",
-            "As many questions as may wait for the model are waiting.",
-            headers={"Retry-After": "1"},
-        ) from None
+        raise Problem.queue_full("the model") from None
     except DeadlineExceeded:
         raise NoAnswer("model_deadline", "the model did not finish in time") from None
     except EngineDied:

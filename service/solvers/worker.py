@@ -45,11 +45,7 @@ async def in_worker(
     except MemoryError:
         raise NoAnswer("memory", "verification needed more memory than it may use") from None
     except PoolSaturated:
-        raise Problem(
-            "queue-full",
-            "As many questions as may wait for a verifier are waiting.",
-            headers={"Retry-After": "1"},
-        ) from None
+        raise Problem.queue_full("a verifier") from None
     except ConversionError as error:
         raise NoAnswer("inexpressible", str(error)) from None
     except RecursionError:

@@ -231,7 +231,10 @@ def test_failure_in_decoding_reaches_the_caller(folder: Path) -> None:
         broken = Encoded((10_000,), (0,), (), ())  # no such token
         with pytest.raises(RuntimeError, match="decoding failed"):
             await engine.generate("tiny", broken)
+        with pytest.raises(RuntimeError, match="decoding failed"):
+            await engine.compute("tiny", "no question at all", None)
         assert (await engine.generate("tiny", QUESTIONS[0], max_tokens=3)).hypotheses
+        assert engine.restarts == 0
 
     in_engine(folder, work)
 
