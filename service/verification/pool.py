@@ -15,7 +15,6 @@ import multiprocessing
 import pickle
 import socket
 from bisect import insort
-from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,18 +24,11 @@ from typing import Any, Final, Self, TypeVar, cast
 from service.frames import Frames, frame
 from service.processes import launch
 from service.verification.errors import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
-from service.verification.worker import Reply, serve, to_message, withdrawal
+from service.verification.worker import request, serve
 
 T = TypeVar("T")
 
 MIB: Final = 1024 * 1024
-
-#: Requests that a worker holds beside the one it works on, so that it never waits for the event
-#: loop to hand it the next one.
-AHEAD: Final = 1
-
-#: Seconds for a worker to say that it has passed over a request that was given up.
-_PASS_OVER_S: Final = 1.0
 
 #: When the question began that a request is part of, on the event loop's clock. A question's
 #: second request is then not last in the queue again, behind all that came in the meantime.
@@ -46,41 +38,42 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
-class _Request:
-    """What somebody waits for: ``outcome``. Times are of the event loop's clock."""
+class _Asked:
+    """A request, and the ``outcome`` that somebody waits for.
 
-    number: int
-    began: float
-    asked: float
+    ``place`` in the queue: when its question began, and in order of arrival.
+    """
+
+    place: tuple[float, int]
     message: bytes
     outcome: asyncio.Future[Any]
-    #: Who has it.
+    #: When it was asked, on the event loop's clock.
+    since: float
+    #: Who is at it.
     worker: _Worker | None = None
-    #: Ends the wait at the deadline, or the worker.
+    #: Goes off at the deadline.
     timer: asyncio.TimerHandle | None = None
-
-    @property
-    def place(self) -> tuple[float, int]:
-        """In the queue: oldest question first, requests in order of arrival."""
-        return self.began, self.number
-
-    def stop_timer(self) -> None:
-        """It has come to an end in time."""
-        if self.timer is not None:
-            self.timer.cancel()
 
     def fail(self, error: Exception) -> None:
         """Have who waits raise ``error``."""
-        self.stop_timer()
+        if self.timer is not None:
+            self.timer.cancel()
         if not self.outcome.done():
             self.outcome.set_exception(error)
+
+    def settle(self, value: Any) -> None:
+        """Give ``value`` to who waits."""
+        if self.timer is not None:
+            self.timer.cancel()
+        if not self.outcome.done():
+            self.outcome.set_result(value)
 
 
 class _Worker(asyncio.Protocol):
     """One process and our end of the stream to it; the first message from it says it is ready.
 
-    It works on the first of its ``requests``. ``on_reply`` is told what it sends,
-    ``on_lost`` that the stream has ended.
+    ``asked`` is what it is at. ``on_reply`` is told what it sends, ``on_lost`` that the stream
+    has ended.
     """
 
     def __init__(
@@ -90,12 +83,17 @@ class _Worker(asyncio.Protocol):
         on_lost: Callable[[_Worker], None],
     ) -> None:
         self.process = process
-        self.requests: deque[_Request] = deque()
+        self.asked: _Asked | None = None
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._on_reply = on_reply
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
+
+    @property
+    def open(self) -> bool:
+        """Whether there is anybody at the other end."""
+        return self._transport is not None and not self._transport.is_closing()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The stream is open."""
@@ -161,16 +159,17 @@ class WorkerPool:
         self._preload = ["service.verification.warmup", *preload]
         self._context = multiprocessing.get_context("forkserver")
         self._workers: set[_Worker] = set()
-        self._queue: list[_Request] = []
-        self._numbers = itertools.count()
+        self._idle: list[_Worker] = []
+        # oldest question first, so that none is overtaken by a younger one
+        self._queue: list[_Asked] = []
+        self._arrivals = itertools.count()
         self._spawning: set[asyncio.Task[None]] = set()
         self._stopping = True
 
     @property
     def waiting(self) -> int:
-        """Requests that no worker works on yet."""
-        ahead = (len(worker.requests) - 1 for worker in self._workers if worker.requests)
-        return len(self._queue) + sum(ahead)
+        """Requests that wait for a worker."""
+        return len(self._queue)
 
     @property
     def alive(self) -> int:
@@ -180,7 +179,7 @@ class WorkerPool:
     @property
     def running(self) -> int:
         """Workers that have a request."""
-        return sum(bool(worker.requests) for worker in self._workers)
+        return sum(worker.asked is not None for worker in self._workers)
 
     @property
     def ready(self) -> bool:
@@ -203,8 +202,12 @@ class WorkerPool:
         self._stopping = False
         self._context.set_forkserver_preload(self._preload)
         try:
-            for worker in await asyncio.gather(*(self._new_worker() for _ in range(self.size))):
-                self._enlist(worker)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.size):
+                    group.create_task(self._add_worker())
+        except BaseExceptionGroup as errors:
+            await self.stop()
+            raise errors.exceptions[0] from None
         except BaseException:
             await self.stop()
             raise
@@ -216,13 +219,12 @@ class WorkerPool:
             task.cancel()
         await asyncio.gather(*self._spawning, return_exceptions=True)
         workers = list(self._workers)
-        pending = [*self._queue, *itertools.chain(*(worker.requests for worker in workers))]
+        at_work = [worker.asked for worker in workers if worker.asked is not None]
+        for asked in (*self._queue, *at_work):
+            asked.fail(WorkerDied("the pool is stopping"))
         self._queue.clear()
         for worker in workers:
-            worker.requests.clear()
             self._discard(worker)
-        for request in pending:
-            request.fail(WorkerDied("the pool is stopping"))
         for worker in workers:
             await asyncio.to_thread(worker.process.join, 5.0)
 
@@ -236,14 +238,18 @@ class WorkerPool:
         """
         if self._stopping:
             raise WorkerDied("the pool is not running")
-        if (waiting := self.waiting) >= self.max_waiting:
-            raise PoolSaturated(f"{waiting} requests are waiting for a worker")
+        if self.waiting >= self.max_waiting:
+            raise PoolSaturated(f"{self.waiting} requests are waiting for a worker")
         loop = asyncio.get_running_loop()
-        now, number = loop.time(), next(self._numbers)
-        message = to_message(number, function, args, timeout_s)
-        asked = _Request(number, BEGAN.get(now), now, message, loop.create_future())
+        now = loop.time()
+        place = BEGAN.get(now), next(self._arrivals)
+        message = request(function, args, timeout_s)
+        asked = _Asked(place, message, loop.create_future(), now)
         asked.timer = loop.call_at(now + timeout_s, self._expire, asked)
-        self._place(asked)
+        if self._idle:
+            self._send(self._idle.pop(), asked)
+        else:
+            insort(self._queue, asked, key=lambda waiting: waiting.place)
         try:
             result: T = await asked.outcome
         except asyncio.CancelledError:
@@ -251,116 +257,70 @@ class WorkerPool:
             raise
         return result
 
-    def _place(self, request: _Request) -> None:
-        """Give ``request`` to the worker that has least to do, or have it wait."""
-        worker = min(self._workers, key=lambda worker: len(worker.requests), default=None)
-        if worker is not None and len(worker.requests) <= AHEAD:
-            self._send(worker, request)
-        else:
-            insort(self._queue, request, key=lambda request: request.place)
-
-    def _send(self, worker: _Worker, request: _Request) -> None:
-        request.worker = worker
-        worker.requests.append(request)
-        worker.send(request.message)
-        if len(worker.requests) == 1:
-            self._begin(request)
-
-    def _begin(self, request: _Request) -> None:
-        """A worker has come to ``request``."""
-        loop = asyncio.get_running_loop()
-        if request.outcome.done():
-            # it will be passed over, unless the worker began before it heard of that
-            request.timer = loop.call_later(_PASS_OVER_S, self._expire, request)
-        else:
-            self.on_wait(loop.time() - request.asked)
+    def _send(self, worker: _Worker, asked: _Asked) -> None:
+        asked.worker, worker.asked = worker, asked
+        self.on_wait(asyncio.get_running_loop().time() - asked.since)
+        worker.send(asked.message)
 
     def _replied(self, worker: _Worker, message: bytes) -> None:
-        """``worker`` is done with its first request: it goes on to the next one."""
-        if worker not in self._workers:
+        """``worker`` is done with what it was asked, and goes on to what waits."""
+        asked = worker.asked
+        if worker not in self._workers or asked is None:
             return
         try:
-            reply: Reply | None = pickle.loads(message)  # noqa: S301 - from our own child
+            value, error, worn = pickle.loads(message)  # noqa: S301 - from our own child
         except Exception:
             logger.exception("a worker sent what cannot be read")
             self._lost(worker)
             return
-        request = worker.requests.popleft()
-        request.stop_timer()
-        if reply is not None and reply.worn:
+        worker.asked = None
+        if error is not None:
+            asked.fail(error)
+        else:
+            self.completed += not asked.outcome.done()
+            asked.settle(value)
+        if worn:
             self._discard(worker)
         else:
-            self._feed(worker)
-        if reply is None or request.outcome.done():
-            return
-        if reply.error is not None:
-            request.outcome.set_exception(reply.error)
-        else:
-            self.completed += 1
-            request.outcome.set_result(reply.value)
+            self._release(worker)
 
-    def _feed(self, worker: _Worker) -> None:
-        """Have ``worker`` go on to its next request, or to one that somebody waits for."""
-        if worker.requests:
-            self._begin(worker.requests[0])
-        while self._queue and len(worker.requests) <= AHEAD:
-            self._send(worker, self._queue.pop(0))
-        if not worker.requests:
-            self._relieve(worker)
-
-    def _relieve(self, worker: _Worker) -> None:
-        """Give ``worker``, which has nothing to do, what waits behind another's request."""
-        for other in self._workers:
-            last = other.requests[-1] if len(other.requests) > 1 else None
-            if last is not None and not last.outcome.done():
-                # the other one answers for the request all the same, but nobody waits for that
-                self._give_up(last)
-                self._send(worker, last)
+    def _release(self, worker: _Worker) -> None:
+        """``worker`` has nothing to do."""
+        while self._queue:
+            asked = self._queue.pop(0)
+            if not asked.outcome.done():  # it is cancelled, but has not noticed yet
+                self._send(worker, asked)
                 return
+        self._idle.append(worker)
 
-    def _give_up(self, request: _Request) -> None:
-        """Have the worker of ``request``, which is not at it yet, pass it over."""
-        worker = request.worker
-        assert worker is not None
-        nobody: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        nobody.cancel()
-        in_its_place = _Request(request.number, request.began, request.asked, b"", nobody, worker)
-        worker.requests[worker.requests.index(request)] = in_its_place
-        worker.send(withdrawal(request.number))
+    def _withdraw(self, asked: _Asked) -> None:
+        """Nobody waits for ``asked`` any more."""
+        asked.fail(WorkerDied("nobody waits for it"))
+        if asked in self._queue:
+            self._queue.remove(asked)
+        elif asked.worker is not None and asked.worker.asked is asked:
+            self.cancellations += 1
+            asked.worker.asked = None
+            self._discard(asked.worker)
 
-    def _withdraw(self, request: _Request) -> None:
-        """Nobody waits for ``request`` any more."""
-        worker = request.worker
-        if worker is None:
-            if request in self._queue:
-                self._queue.remove(request)
-        elif request in worker.requests:
-            if request is worker.requests[0]:
-                self.cancellations += 1
-                worker.requests.popleft()
-                self._discard(worker)
-            else:
-                self._give_up(request)
-        request.stop_timer()
-
-    def _expire(self, request: _Request) -> None:
-        """The deadline of ``request`` has passed."""
-        worker = request.worker
-        if not request.outcome.done():
-            self.timeouts += 1
-        if worker is not None and request is worker.requests[0]:
-            request.fail(WorkerTimeout("no answer before the deadline"))
-            worker.requests.popleft()
-            self._discard(worker)
+    def _expire(self, asked: _Asked) -> None:
+        """The deadline of ``asked`` has passed."""
+        if asked.outcome.done():
             return
-        request.fail(NoWorker("no worker became free in time"))
-        if worker is None:
-            self._queue.remove(request)
+        self.timeouts += 1
+        if asked.worker is None:
+            self._queue.remove(asked)
+            asked.fail(NoWorker("no worker became free in time"))
         else:
-            self._give_up(request)
+            asked.fail(WorkerTimeout("no answer before the deadline"))
+            asked.worker.asked = None
+            self._discard(asked.worker)
 
-    async def _new_worker(self) -> _Worker:
-        """A process that has said it is ready. Raises ``WorkerDied`` otherwise."""
+    async def _add_worker(self) -> None:
+        """Have one process more, when it has said that it is ready.
+
+        Raises ``WorkerDied`` when it does not.
+        """
         ours, theirs = socket.socketpair()
         process = self._context.Process(
             target=serve,
@@ -376,42 +336,37 @@ class WorkerPool:
                 await asyncio.to_thread(launch, process)
             async with asyncio.timeout(self.start_timeout_s):
                 await worker.ready
+            if not worker.open:
+                raise EOFError("the stream ended")
         except (OSError, EOFError, TimeoutError) as error:
             worker.end()
             raise WorkerDied(f"a worker did not start: {error!r}") from error
         except BaseException:
             worker.end()
             raise
-        return worker
-
-    def _enlist(self, worker: _Worker) -> None:
         self._workers.add(worker)
         # the sentinel turns readable when the process ends: an idle death is noticed at once
-        asyncio.get_running_loop().add_reader(worker.process.sentinel, self._lost, worker)
-        self._feed(worker)
+        loop.add_reader(process.sentinel, self._lost, worker)
+        self._release(worker)
 
     def _lost(self, worker: _Worker) -> None:
         """The process of ``worker`` has ended."""
         if worker not in self._workers:
             return
-        if worker.requests:
+        if worker.asked is not None:
             self.deaths += 1
-            died = WorkerDied("the worker process ended before it answered")
-            worker.requests.popleft().fail(died)
+            worker.asked.fail(WorkerDied("the worker process ended before it answered"))
         self._discard(worker)
 
     def _discard(self, worker: _Worker) -> None:
-        """End this worker and start another in its place; others get the requests that it has."""
+        """End this worker, whatever it is doing, and start another in its place."""
         if worker not in self._workers:
             return
         self._workers.discard(worker)
+        if worker in self._idle:
+            self._idle.remove(worker)
         asyncio.get_running_loop().remove_reader(worker.process.sentinel)
         worker.end()
-        while worker.requests:
-            request = worker.requests.popleft()
-            request.worker = None
-            if not request.outcome.done():
-                self._place(request)
         if not self._stopping:
             self.restarts += 1
             task = asyncio.get_running_loop().create_task(self._replace())
@@ -422,11 +377,10 @@ class WorkerPool:
         pause = 0.1
         while not self._stopping:
             try:
-                worker = await self._new_worker()
-            except WorkerDied:
+                await self._add_worker()
+            except Exception:  # no file left, or no thread: there may be some later
                 logger.exception("a worker could not be replaced, trying again in %g s", pause)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 5.0)
             else:
-                self._enlist(worker)
                 return

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import random
 import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,7 +20,7 @@ from service.verification.errors import (
     WorkerError,
     WorkerTimeout,
 )
-from service.verification.pool import AHEAD, BEGAN, WorkerPool
+from service.verification.pool import BEGAN, WorkerPool
 
 
 def identify() -> int:
@@ -74,6 +76,8 @@ def fail(kind: str) -> None:
         raise OddError("a", "b")
     if kind == "exit":
         raise SystemExit(3)
+    if kind == "stop":
+        raise StopIteration
     raise KeyError(kind)
 
 
@@ -188,6 +192,26 @@ def test_idle_workers_killed() -> None:
     scenario(body, workers=2)
 
 
+def test_a_worker_is_replaced_when_there_are_files_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That none can be opened for a while does not leave the pool short of a worker."""
+
+    async def body(pool: WorkerPool) -> None:
+        pair, tries = socket.socketpair, iter(range(3))
+
+        def scarce() -> tuple[socket.socket, socket.socket]:
+            if next(tries, None) is not None:
+                raise OSError(errno.EMFILE, "too many open files")
+            return pair()
+
+        monkeypatch.setattr("service.verification.pool.socket.socketpair", scarce)
+        with pytest.raises(WorkerDied):
+            await pool.run(die, timeout_s=30)
+        assert await pool.run(double, 4, timeout_s=30) == 8
+        assert next(tries, None) is None
+
+    scenario(body, workers=1)
+
+
 def test_memory_limit() -> None:
     """A function that wants more memory than allowed gets MemoryError; its worker retires."""
 
@@ -223,6 +247,8 @@ def test_exceptions_travel() -> None:
             await pool.run(fail, "odd", timeout_s=30)
         with pytest.raises((AttributeError, TypeError, WorkerError)):
             await pool.run(unpicklable, timeout_s=30)
+        with pytest.raises(WorkerError, match="StopIteration"):
+            await pool.run(fail, "stop", timeout_s=30)
         assert pool.restarts == 0
 
     scenario(body, workers=1)
@@ -296,46 +322,12 @@ def test_an_older_question_goes_first() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(pool.run(sleep, 0.5, timeout_s=60))
             await until(lambda: pool.running == 1)
-            for _ in range(AHEAD):  # what a worker holds already
-                group.create_task(pool.run(double, 1, timeout_s=60))
-            await until(lambda: pool.waiting == AHEAD)
             for name, age in (("young", 1.0), ("old", 3.0), ("middle", 2.0)):
                 group.create_task(ask(name, now - age))
-            await until(lambda: pool.waiting == AHEAD + 3)
+            await until(lambda: pool.waiting == 3)
         assert finished == ["old", "middle", "young"]
 
     scenario(body, workers=1)
-
-
-def test_what_waits_behind_a_death_is_answered() -> None:
-    """A request that a worker holds for later is not lost with it."""
-
-    async def body(pool: WorkerPool) -> None:
-        dying = [asyncio.create_task(pool.run(die, timeout_s=30)) for _ in range(3)]
-        behind = [asyncio.create_task(pool.run(double, k, timeout_s=30)) for k in range(5)]
-        outcomes = await asyncio.gather(*dying, return_exceptions=True)
-        assert all(isinstance(outcome, WorkerDied) for outcome in outcomes)
-        assert await asyncio.gather(*behind) == [0, 2, 4, 6, 8]
-        assert (pool.deaths, pool.restarts) == (3, 3)
-
-    scenario(body, workers=1)
-
-
-def test_nobody_waits_behind_a_long_one_beside_an_idle_worker() -> None:
-    """What a busy worker holds for later goes to one that has nothing to do."""
-
-    async def body(pool: WorkerPool) -> None:
-        long = asyncio.create_task(pool.run(sleep, 3.0, timeout_s=30))
-        short = asyncio.create_task(pool.run(sleep, 0.2, timeout_s=30))
-        behind = [asyncio.create_task(pool.run(double, k, timeout_s=30)) for k in range(2 * AHEAD)]
-        await until(lambda: pool.waiting == 2 * AHEAD)
-        assert await asyncio.gather(*behind) == [2 * k for k in range(2 * AHEAD)]
-        assert short.done()
-        assert not long.done()
-        assert await long == "slept"
-        assert (pool.restarts, pool.completed) == (0, 2 + 2 * AHEAD)
-
-    scenario(body, workers=2)
 
 
 def test_what_nobody_waits_for_is_passed_over() -> None:
