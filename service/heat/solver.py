@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
+import structlog
 
 from models.heat.boundary import Array
 from models.heat.panels import from_nodes, smooth_nodes
@@ -71,6 +72,8 @@ _RESOLVED: Final = 1 / (3 * 64) ** 2
 _CACHED_BYTES: Final = 262_144
 
 T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
 
 
 class NoHeatAnswer(Exception):
@@ -239,10 +242,17 @@ class HeatSolver:
             timing["formula"] = _since(started)
 
     async def _in_worker(self, seconds: float, function: Any, *args: Any) -> Any:
-        if seconds <= 0:
-            raise NoHeatAnswer("deadline", "the deadline passed")
+        """``function(*args)`` in a worker, at most ``seconds`` from now.
+
+        Raises :class:`NoHeatAnswer`, ``FieldError`` and :class:`Problem`.
+        """
+        give_up = time.monotonic() + seconds
         try:
-            return await self._pool.run(function, *args, timeout_s=seconds)
+            try:
+                return await self._attempt(give_up, function, args)
+            except WorkerDied:
+                # it may have been killed from outside, through no fault of the question
+                return await self._attempt(give_up, function, args)
         except NoWorker:
             raise NoHeatAnswer("no_worker", "no worker was free before the deadline") from None
         except WorkerTimeout:
@@ -255,6 +265,18 @@ class HeatSolver:
             raise NoHeatAnswer("memory", "the problem needs more memory than it may use") from None
         except PoolSaturated:
             raise Problem.queue_full("a worker") from None
+        except (FieldError, NoHeatAnswer):
+            raise
+        except Exception as error:
+            # SymPy raises anything on odd input; that is its failure, not a crash of ours
+            _log.error("computing failed", exc_info=error)
+            raise NoHeatAnswer("worker_failed", "this problem could not be computed") from None
+
+    async def _attempt(self, give_up: float, function: Any, args: tuple[Any, ...]) -> Any:
+        seconds = give_up - time.monotonic()
+        if seconds <= 0:
+            raise NoHeatAnswer("deadline", "the deadline passed")
+        return await self._pool.run(function, *args, timeout_s=seconds)
 
     def _assemble(
         self, question: Question, values: Values, written: ClosedFormula | None

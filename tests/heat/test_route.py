@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import functools
 import io
 import math
+import os
 import re
+import signal
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,10 +22,14 @@ import pytest
 from scipy.integrate import quad
 
 from service.accept import negotiate
+from service.heat.question import Question
+from service.heat.reference import Analysis, analyse
 from service.heat.route import OFFERED
 from service.heat.schema import LIMITS
 from service.problems import Problem
+from service.settings import Settings
 from tests.heat.conftest import Post
+from tests.service.http_server import serving
 
 
 def test_the_answer_has_what_the_interface_promises(post: Post) -> None:
@@ -281,3 +291,33 @@ def test_nothing_hangs(post: Post) -> None:
     if found.status_code == 200:
         assert found.json()["status"] == "unsolved"
         assert "deadline" in found.json()["reason"]
+
+
+def dying(folder: str, question: Question, threshold: float | None, check: bool) -> Analysis:
+    """``analyse``, in a worker that is killed once."""
+    with contextlib.suppress(FileExistsError):
+        (Path(folder) / "died").touch(exist_ok=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return analyse(question, threshold, check)
+
+
+def failing(*_: object) -> Analysis:
+    """What SymPy may raise on odd input."""
+    raise ArithmeticError("odd")
+
+
+@pytest.mark.parametrize("function", [dying, failing])
+def test_a_worker_that_is_lost_costs_no_answer(
+    function: Callable[..., Analysis], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed one is asked again; what cannot be computed is said, and is no crash."""
+    worker = functools.partial(function, str(tmp_path))
+    monkeypatch.setattr("service.heat.solver.analyse", worker)
+    body = {"initial_condition": "sin(pi*x)", "times": 0.1, "points": 5, "engine": "spectral"}
+    with serving(Settings(workers=1, artifacts=tmp_path)) as running:
+        found = httpx.post(f"{running.url}/pde/heat", json=body, timeout=60)
+    assert found.status_code == 200
+    if function is dying:
+        assert found.json()["status"] == "solved"
+    else:
+        assert found.json()["reason"] == "this problem could not be computed"
