@@ -1,7 +1,7 @@
 """What the service does a second, and where the time goes.
 
     python -m benchmarks.serve                   about two minutes
-    python -m benchmarks.serve --requests 500 --rounds 5
+    python -m benchmarks.serve --requests 500 --rounds 9
 
 Starts the service itself (answers are not cached), once with batching and once
 without, asks for derivatives of expressions that are all different over real HTTP from 1, 8
