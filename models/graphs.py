@@ -230,19 +230,15 @@ class Graph:
 
     def hidden(self, seen: str) -> str:
         """What hides from :meth:`attention` all that is not ``seen``, bool (B, 1, M, N)."""
-        hidden = self.add(
-            "Where",
-            seen,
-            self.constant("zero", np.array(0, np.float32)),
-            self.constant("masked", np.array(MASKED, np.float32)),
-        )
+        zero = np.array(0, np.float32)
+        masked = self.constant("masked", np.array(MASKED, np.float32))
         if not self.config.shared_keys:
-            return hidden
+            return self.add("Where", seen, self.constant("zero", zero), masked)
         # the same for each head of a row: (B, M, 1, N) -> (B, M, H, N) -> (B, 1, M H, N)
-        apart = self.constant("apart", np.array([0, -1, 1, 0]))
-        heads = self.constant("each_head", np.array([1, 1, self.config.heads, 1]))
-        every = self.add("Expand", self.add("Reshape", hidden, apart), heads)
-        return self.add("Reshape", every, self.constant("together", np.array([0, 1, -1, 0])))
+        apart = self.add("Reshape", seen, self.constant("apart", np.array([0, -1, 1, 0])))
+        zeros = self.constant("zeros", np.broadcast_to(zero, (self.config.heads, 1)))
+        hidden = self.add("Where", apart, zeros, masked)
+        return self.add("Reshape", hidden, self.constant("together", np.array([0, 1, -1, 0])))
 
     def model(self) -> onnx.ModelProto:
         """What has grown."""
@@ -310,13 +306,13 @@ def decoder(
     Told anew at each step, int64 where not said otherwise: ``words`` (2 + E, N), rows of the
     joined table (:mod:`models.paths`) that describe a hypothesis: previous token, parent,
     digits of the path; ``pointed`` (N, 2), item and position that the previous token refers
-    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, G, 3), shelf, head and
-    place of the cache that it writes to; ``grid`` (B, W), which hypothesis is in a cell, any
-    where there is none; ``rules`` (B, W), its row of ``grammar``; ``self_grid`` (R, U), the same
-    for those who share a shelf of the cache, ``self_cells`` (N, 2), shelf and column there;
-    ``visible`` bool (R, 1, U, P), this step's place included, and those of other hypotheses of
-    this step that it goes on from; ``cross_grid`` (X, Y), ``cross_cells`` (N, 2) and ``asked``
-    bool (X, 1, Y, Q), the same for shelves of questions, where its item's is;
+    to, any where ``refers``, float (N, 1), is 0 and not 1; ``places`` (N, G, 3), (N, 3) where G
+    is 1, shelf, head and place of the cache that it writes to; ``grid`` (B, W), which hypothesis
+    is in a cell, any where there is none; ``rules`` (B, W), its row of ``grammar``; ``self_grid``
+    (R, U), the same for those who share a shelf of the cache, ``self_cells`` (N, 2), shelf and
+    column there; ``visible`` bool (R, 1, U, P), this step's place included, and those of other
+    hypotheses of this step that it goes on from; ``cross_grid`` (X, Y), ``cross_cells`` (N, 2)
+    and ``asked`` bool (X, 1, Y, Q), the same for shelves of questions, where its item's is;
     ``continuations`` (1,), how many are wanted of each hypothesis, K.
 
     Kept between steps: ``grammar`` float32 (R, V + S), 0 for what a rule allows and -inf for
@@ -334,7 +330,8 @@ def decoder(
     words = g.input("words", [2 + DIGITS, "hypotheses"], whole)
     pointed = g.input("pointed", ["hypotheses", 2], whole)
     refers = g.input("refers", ["hypotheses", 1])
-    places = g.input("places", ["hypotheses", heads, 3], whole)
+    each_head = [heads] if heads > 1 else []
+    places = g.input("places", ["hypotheses", *each_head, 3], whole)
     grid = g.input("grid", ["batch", "beam"], whole)
     rules = g.input("rules", ["batch", "beam"], whole)
     self_grid = g.input("self_grid", ["shelves", "sharers"], whole)
@@ -364,7 +361,6 @@ def decoder(
     reference = g.add("Mul", g.add("GatherND", pointer_values, pointed), refers)
     total = g.add("Add", total, reference)
     hidden, unasked = g.hidden(visible), g.hidden(asked)
-    per_head = g.constant("heads", np.array([0, heads, head]))
     for layer in range(depth):
         name = f"decoder.{layer}"
         x = g.norm(total, f"{name}.norm1")
@@ -372,7 +368,10 @@ def decoder(
         query, *new = g.split(joined, name)
         caches = []
         for cache, tensor in zip(past[2 * layer : 2 * layer + 2], new, strict=True):
-            update = g.add("Reshape", tensor, per_head)
+            update = tensor
+            if heads > 1:
+                per_head = g.constant("heads", np.array([0, heads, head]))
+                update = g.add("Reshape", tensor, per_head)
             caches.append(g.add("ScatterND", cache, places, update, output=f"new_{cache}"))
         keys, values = caches
         mixed = g.attention(g.add("Gather", query, self_grid), keys, values, hidden)

@@ -101,7 +101,7 @@ class _Layout:
                 "words": self.words,
                 "pointed": self.pointed,
                 "refers": self.refers,
-                "places": self.places,
+                "places": self.places if session.heads > 1 else self.places[:, 0],
                 "grid": by_item.hypotheses,
                 "rules": rules,
                 "self_grid": written.hypotheses,

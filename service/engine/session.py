@@ -117,7 +117,7 @@ class ModelSession:
         self.types: dict[str, type[np.generic]] = {
             name: _TYPES[given.type] for name, given in inputs.items()
         }
-        #: Heads of an attention.
+        #: Heads of keys and values.
         self.heads = int(self.shapes[self.caches[0]][1])
 
     def _open(self, folder: Path, variant: str, wanted: list[str], threads: int) -> None:

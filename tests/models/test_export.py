@@ -154,7 +154,7 @@ def run_decoder(folder: Path, encoder: str, decoder: str, forced: list[Forced]) 
                     [np.arange(len(rows)), np.where(refers, previous - v.SIZE, 0)], 1
                 ),
                 "refers": refers.astype(FLOATS[kind])[:, None],
-                "places": places,
+                "places": places if heads > 1 else places[:, 0],
                 **dict.fromkeys(("grid", "self_grid", "cross_grid"), cells),
                 **dict.fromkeys(("self_cells", "cross_cells"), np.stack([cells[:, 0], columns], 1)),
                 "rules": np.zeros(shape, np.int64),
