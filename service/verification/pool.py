@@ -51,22 +51,11 @@ class _Asked:
     since: float
     #: Who is at it.
     worker: _Worker | None = None
-    #: Goes off at the deadline.
-    timer: asyncio.TimerHandle | None = None
 
     def fail(self, error: Exception) -> None:
-        """Have who waits raise ``error``."""
-        if self.timer is not None:
-            self.timer.cancel()
+        """Have who waits raise ``error``, if anybody does."""
         if not self.outcome.done():
             self.outcome.set_exception(error)
-
-    def settle(self, value: Any) -> None:
-        """Give ``value`` to who waits."""
-        if self.timer is not None:
-            self.timer.cancel()
-        if not self.outcome.done():
-            self.outcome.set_result(value)
 
 
 class _Worker(asyncio.Protocol):
@@ -205,11 +194,10 @@ class WorkerPool:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.size):
                     group.create_task(self._add_worker())
-        except BaseExceptionGroup as errors:
+        except BaseException as error:
             await self.stop()
-            raise errors.exceptions[0] from None
-        except BaseException:
-            await self.stop()
+            if isinstance(error, BaseExceptionGroup):
+                raise error.exceptions[0] from None
             raise
 
     async def stop(self) -> None:
@@ -245,7 +233,7 @@ class WorkerPool:
         place = BEGAN.get(now), next(self._arrivals)
         message = request(function, args, timeout_s)
         asked = _Asked(place, message, loop.create_future(), now)
-        asked.timer = loop.call_at(now + timeout_s, self._expire, asked)
+        timer = loop.call_at(now + timeout_s, self._expire, asked)
         if self._idle:
             self._send(self._idle.pop(), asked)
         else:
@@ -255,6 +243,8 @@ class WorkerPool:
         except asyncio.CancelledError:
             self._withdraw(asked)
             raise
+        finally:
+            timer.cancel()
         return result
 
     def _send(self, worker: _Worker, asked: _Asked) -> None:
@@ -276,9 +266,9 @@ class WorkerPool:
         worker.asked = None
         if error is not None:
             asked.fail(error)
-        else:
-            self.completed += not asked.outcome.done()
-            asked.settle(value)
+        elif not asked.outcome.done():
+            self.completed += 1
+            asked.outcome.set_result(value)
         if worn:
             self._discard(worker)
         else:
@@ -295,7 +285,6 @@ class WorkerPool:
 
     def _withdraw(self, asked: _Asked) -> None:
         """Nobody waits for ``asked`` any more."""
-        asked.fail(WorkerDied("nobody waits for it"))
         if asked in self._queue:
             self._queue.remove(asked)
         elif asked.worker is not None and asked.worker.asked is asked:
