@@ -52,3 +52,52 @@ def test_an_import_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(OutOfTime), time_limit(0.05):
         load()
     assert sys.modules.pop("slow_to_import").WHOLE
+
+
+class Slow:
+    """An object that takes ``seconds`` to go, and raises ``error`` then."""
+
+    def __init__(self, seconds: float, error: Exception | None = None) -> None:
+        self.seconds = seconds
+        self.error = error
+
+    def __del__(self) -> None:
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            pass
+        if self.error is not None:
+            raise self.error
+
+
+def test_an_interruption_of_a_finalizer_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where exceptions go nowhere nobody hears of it, and the block still ends."""
+    heard: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: heard.append(args.exc_type))
+
+    def drop() -> None:
+        Slow(0.3)
+        _loop()
+
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        drop()
+    assert heard == []
+
+
+def test_a_complaint_is_made_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other errors of finalizers are passed on, by a hook that is not interrupted."""
+    heard: list[type[BaseException]] = []
+
+    def complain(args: sys.UnraisableHookArgs) -> None:
+        time.sleep(0.3)
+        heard.append(args.exc_type)
+
+    monkeypatch.setattr(sys, "unraisablehook", complain)
+
+    def drop() -> None:
+        Slow(0, KeyError("lost"))
+        _loop()
+
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        drop()
+    assert heard == [KeyError]
+    assert sys.unraisablehook is complain
