@@ -1,13 +1,15 @@
 """What the service does a second, and where the time goes.
 
     python -m benchmarks.serve                   about two minutes
-    python -m benchmarks.serve --requests 500 --rounds 9
+    python -m benchmarks.serve --requests 2048 --rounds 4
 
 Starts the service itself (answers are not cached), once with batching and once
 without, asks for derivatives of expressions that are all different over real HTTP from 1, 8
 and 32 clients at a time, in turn and several times over, since the speed of a machine is seldom
 the same for long; and prints requests/s, latency and the time by stage; then the first of these
-expressions through SymPy's ``diff`` in this process, for scale.
+expressions through SymPy's ``diff`` in this process, for scale. Requests/s are counted while
+all clients are at work: from when each could have had an answer until there is nothing left to
+ask for one of them.
 """
 
 from __future__ import annotations
@@ -51,14 +53,16 @@ WARM_UP = 1000
 
 @dataclass
 class Measured:
-    """All runs of one kind: latencies and times of stages in ms, wall time in s, sources.
+    """All runs of one kind: latencies and times of stages in ms, sources.
 
-    ``cpu_ms`` is CPU time of the service, all its processes together.
+    ``steady`` answers came in ``seconds`` while all clients were at work. ``cpu_ms`` is CPU time
+    of the service, all its processes together.
     """
 
     batching: bool
     clients: int
     latencies: list[float] = field(default_factory=list)
+    steady: int = 0
     seconds: float = 0.0
     cpu_ms: float = 0.0
     #: Of each run.
@@ -68,7 +72,7 @@ class Measured:
 
     @property
     def rate(self) -> float:
-        return len(self.latencies) / self.seconds
+        return self.steady / self.seconds
 
     def quantile(self, q: float) -> float:
         ordered = sorted(self.latencies)
@@ -125,6 +129,8 @@ def service(batching: bool) -> Iterator[tuple[str, int]]:
 async def load(url: str, texts: list[str], measured: Measured, engine: str, advance: Any) -> None:
     """Send every text once from ``measured.clients`` clients at a time."""
     waiting = iter(texts)
+    answered: list[float] = []
+    idle: list[float] = []
 
     async def client() -> None:
         async with Connection(url) as http:
@@ -132,7 +138,8 @@ async def load(url: str, texts: list[str], measured: Measured, engine: str, adva
                 started = time.perf_counter()
                 body = {"expression": text, "engine": engine, "timeout_s": 60}
                 status, content = await http.post("/differentiate", body)
-                measured.latencies.append(1000 * (time.perf_counter() - started))
+                answered.append(time.perf_counter())
+                measured.latencies.append(1000 * (answered[-1] - started))
                 if status != 200:
                     raise RuntimeError(f"{status}: {content.decode()}")
                 answer = json.loads(content)
@@ -140,12 +147,14 @@ async def load(url: str, texts: list[str], measured: Measured, engine: str, adva
                 for stage in STAGES:
                     measured.stages[stage].append(answer["timing_ms"][stage])
                 advance()
+        idle.append(time.perf_counter())
 
-    started = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(measured.clients)))
-    seconds = time.perf_counter() - started
-    measured.seconds += seconds
-    measured.rates.append(len(texts) / seconds)
+    begin, end = answered[measured.clients - 1], idle[0]
+    steady = sum(begin < moment <= end for moment in answered)
+    measured.steady += steady
+    measured.seconds += end - begin
+    measured.rates.append(steady / (end - begin))
 
 
 def sympy_diff(texts: list[str]) -> list[float]:
