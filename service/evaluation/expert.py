@@ -26,10 +26,10 @@ from models.numeric import is_finite, is_real_somewhere
 from service.integration.distil import distil
 from service.integration.forms import asked
 from service.metrics import Metrics
+from service.noanswer import NoAnswer
 from service.problems import Problem
 from service.resources import Resources, open_resources
 from service.settings import Settings
-from service.solvers.answer import NoAnswer
 from service.solvers.hypotheses import MODEL, hypotheses
 from service.solvers.worker import in_worker
 from service.stopwatch import Stopwatch

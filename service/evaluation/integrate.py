@@ -24,10 +24,10 @@ from service.integration import tasks
 from service.integration.diagnosis import failed_step
 from service.integration.forms import asked
 from service.metrics import Metrics
+from service.noanswer import NoAnswer
 from service.problems import Problem
 from service.resources import Resources, open_resources
 from service.settings import Settings
-from service.solvers.answer import NoAnswer
 from service.solvers.antiderivative import ALL_PARTS, FIRST_BEAM, MODEL_SHARE, SearchParts
 from service.solvers.hypotheses import MODEL, hypotheses
 from service.solvers.integrate import integrate

@@ -11,11 +11,11 @@ import asyncio
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
-import structlog
 
 from models.heat.boundary import Array
 from models.heat.panels import from_nodes, smooth_nodes
@@ -44,13 +44,14 @@ from service.heat.schema import (
 )
 from service.heat.served import ServedHeatModel
 from service.metrics import Metrics
+from service.noanswer import NoAnswer
 from service.problems import Problem
 from service.schemas import Formula
 from service.settings import Settings
 from service.singleflight import SingleFlight
 from service.tasks import HEAT
-from service.verification.errors import NoWorker, PoolSaturated, WorkerDied, WorkerTimeout
 from service.verification.pool import WorkerPool
+from service.workers import in_worker
 from tokenizer.render import to_text
 from tokenizer.tree import Tree
 from tokenizer.typeset import to_latex
@@ -72,16 +73,6 @@ _RESOLVED: Final = 1 / (3 * 64) ** 2
 _CACHED_BYTES: Final = 262_144
 
 T = TypeVar("T")
-
-_log = structlog.get_logger(__name__)
-
-
-class NoHeatAnswer(Exception):
-    """Nothing could be computed or verified; ``code`` is a bounded word for metrics."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +127,10 @@ class HeatSolver:
             )
         except FieldError as error:
             raise error.problem() from None
-        except NoHeatAnswer as error:
+        except NoAnswer as error:
             timing["total"] = _since(started)
             self._count("unsolved", "none", None, timing)
-            if error.code == "no_worker":
-                raise Problem(
-                    "deadline", "The deadline passed while the question was waiting."
-                ) from None
+            error.refuse_if_never_tried()
             return HeatUnsolved(input=_echo(question), reason=str(error), timing_ms=timing)
         timing["total"] = _since(started)
         self._count("solved", answer.source, answer.verification.status, timing)
@@ -152,7 +140,7 @@ class HeatSolver:
         """A picture, drawn in a worker. Raises :class:`Problem` if it takes too long."""
         try:
             drawn: bytes = await self._in_worker(30.0, function, *args)
-        except NoHeatAnswer as error:
+        except NoAnswer as error:
             raise Problem(
                 "not-drawn", str(error), status=504, title="The picture could not be drawn"
             ) from None
@@ -185,7 +173,7 @@ class HeatSolver:
     ) -> Values:
         model = self._model
         if engine == "model" and model is None:
-            raise NoHeatAnswer("no_model", "no model for this task is installed")
+            raise NoAnswer("no_model", "no model for this task is installed")
         if engine != "spectral" and model is not None:
             started = time.monotonic()
             threshold = model.manifest.threshold
@@ -211,7 +199,7 @@ class HeatSolver:
         timing["reference"] += _since(started)
         values = _by_formulas(question, analysis)
         if not values.passed:
-            raise NoHeatAnswer("not_verified", "two exact formulas disagree on this problem")
+            raise NoAnswer("not_verified", "two exact formulas disagree on this problem")
         return values
 
     async def _by_model(
@@ -221,11 +209,9 @@ class HeatSolver:
         try:
             return await asyncio.to_thread(_by_model, question, analysis, predictor, threshold)
         except DeadlineExceeded:
-            raise NoHeatAnswer(
-                "deadline", "nothing could be computed before the deadline"
-            ) from None
+            raise NoAnswer("deadline", "nothing could be computed before the deadline") from None
         except EngineDied:
-            raise NoHeatAnswer("engine_died", "the process that runs the model ended") from None
+            raise NoAnswer("engine_died", "the process that runs the model ended") from None
         except QueueFull:
             raise Problem.queue_full("the model") from None
 
@@ -236,47 +222,14 @@ class HeatSolver:
         try:
             written: ClosedFormula | None = await self._in_worker(seconds, closed_form, question)
             return written
-        except (NoHeatAnswer, Problem, FieldError):
+        except (NoAnswer, Problem, FieldError):
             return None
         finally:
             timing["formula"] = _since(started)
 
-    async def _in_worker(self, seconds: float, function: Any, *args: Any) -> Any:
-        """``function(*args)`` in a worker, at most ``seconds`` from now.
-
-        Raises :class:`NoHeatAnswer`, ``FieldError`` and :class:`Problem`.
-        """
-        give_up = time.monotonic() + seconds
-        try:
-            try:
-                return await self._attempt(give_up, function, args)
-            except WorkerDied:
-                # it may have been killed from outside, through no fault of the question
-                return await self._attempt(give_up, function, args)
-        except NoWorker:
-            raise NoHeatAnswer("no_worker", "no worker was free before the deadline") from None
-        except WorkerTimeout:
-            raise NoHeatAnswer(
-                "deadline", "nothing could be computed before the deadline"
-            ) from None
-        except WorkerDied:
-            raise NoHeatAnswer("worker_died", "the process that was computing ended") from None
-        except MemoryError:
-            raise NoHeatAnswer("memory", "the problem needs more memory than it may use") from None
-        except PoolSaturated:
-            raise Problem.queue_full("a worker") from None
-        except (FieldError, NoHeatAnswer):
-            raise
-        except Exception as error:
-            # SymPy raises anything on odd input; that is its failure, not a crash of ours
-            _log.error("computing failed", exc_info=error)
-            raise NoHeatAnswer("worker_failed", "this problem could not be computed") from None
-
-    async def _attempt(self, give_up: float, function: Any, args: tuple[Any, ...]) -> Any:
-        seconds = give_up - time.monotonic()
-        if seconds <= 0:
-            raise NoHeatAnswer("deadline", "the deadline passed")
-        return await self._pool.run(function, *args, timeout_s=seconds)
+    async def _in_worker(self, seconds: float, function: Callable[..., T], *args: Any) -> T:
+        """As :func:`in_worker`; raises ``FieldError`` as well."""
+        return await in_worker(self._pool, seconds, function, *args, passing=(FieldError,))
 
     def _assemble(
         self, question: Question, values: Values, written: ClosedFormula | None

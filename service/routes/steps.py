@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.integration.manual import ManualStep, differentiate_back, manual_steps
+from service.noanswer import NoAnswer
 from service.problems import Problem, responses
 from service.resources import Resources, ResourcesOf
 from service.routes.admission import admit
@@ -20,7 +21,6 @@ from service.schemas import (
     Timeout,
     VariableName,
 )
-from service.solvers.answer import NoAnswer
 from service.solvers.differentiate import understand as understand_derivative
 from service.solvers.integral_question import Question
 from service.solvers.integral_question import understand as understand_integral

@@ -1,20 +1,16 @@
-"""What every solver gives and keeps: a verified answer, or the reason why there is none."""
+"""What every solver gives and keeps: a verified answer."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from service.cache import tree_from_json, tree_to_json
-from service.problems import Problem
 from service.resources import Resources
 from service.schemas import ModelName, Timing, Verification
 from service.stopwatch import Stopwatch
 from tokenizer.tree import Tree
-
-#: The code of a question that no worker was free for in time.
-NEVER_TRIED: Final = "no_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +46,6 @@ class Answer:
             )
         except (KeyError, TypeError) as error:
             raise ValueError("not an answer") from error
-
-
-class NoAnswer(Exception):
-    """Nothing was verified; ``code`` is a bounded word for metrics, the message is for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-    def refuse_if_never_tried(self) -> None:
-        """Raises :class:`Problem` (504) for a question that waited until its deadline."""
-        if self.code == NEVER_TRIED:
-            raise Problem("deadline", "The deadline passed while the question was waiting.")
 
 
 def timing(watch: Stopwatch) -> Timing:

@@ -21,8 +21,8 @@ from service.integration.answers import Antiderivative
 from service.integration.forms import Form, asked
 from service.integration.remainder import Part
 from service.integration.search import Outcome
+from service.noanswer import NoAnswer
 from service.resources import Resources
-from service.solvers.answer import NoAnswer
 from service.solvers.hypotheses import MODEL, hypotheses
 from service.solvers.integral_question import TASK
 from service.solvers.integrate_schema import IntegrateRequest

@@ -15,6 +15,7 @@ from typing import Final
 
 from service.cache import question_key
 from service.engine import Generation
+from service.noanswer import NoAnswer
 from service.problems import Problem
 from service.resources import Resources
 from service.schemas import (
@@ -25,7 +26,7 @@ from service.schemas import (
     Unsolved,
     Verification,
 )
-from service.solvers.answer import Answer, NoAnswer, count, milliseconds, timing
+from service.solvers.answer import Answer, count, milliseconds, timing
 from service.solvers.generation import generate
 from service.solvers.question import choose_variable, formula, read, understood
 from service.solvers.worker import in_worker

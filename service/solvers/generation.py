@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from service.engine import DeadlineExceeded, EngineDied, Generation, InputTooLong, QueueFull
+from service.noanswer import NoAnswer
 from service.problems import Problem
 from service.resources import Resources
-from service.solvers.answer import NoAnswer
 from service.stopwatch import Stopwatch
 from tokenizer.codec import Encoded, Unencodable, encode
 from tokenizer.tree import Tree

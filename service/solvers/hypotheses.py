@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from service.integration.forms import Form
+from service.noanswer import NoAnswer
 from service.resources import Resources
-from service.solvers.answer import NoAnswer
 from service.solvers.generation import generate
 from service.stopwatch import Stopwatch
 from tokenizer.ansatz import Term

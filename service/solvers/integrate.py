@@ -16,9 +16,10 @@ from service.cache import question_key, tree_from_json, tree_to_json
 from service.integration import tasks
 from service.integration.answers import Antiderivative
 from service.integration.definite import Definite
+from service.noanswer import NoAnswer
 from service.resources import Resources
 from service.schemas import Formula, ModelName, Verification
-from service.solvers.answer import NoAnswer, milliseconds, timing
+from service.solvers.answer import milliseconds, timing
 from service.solvers.antiderivative import ALL_PARTS, Effort, SearchParts, find_antiderivative
 from service.solvers.hypotheses import MODEL
 from service.solvers.integral_question import TASK, in_standard_names, understand, understood

@@ -320,4 +320,4 @@ def test_a_worker_that_is_lost_costs_no_answer(
     if function is dying:
         assert found.json()["status"] == "solved"
     else:
-        assert found.json()["reason"] == "this problem could not be computed"
+        assert found.json()["reason"] == "a worker failed on it"

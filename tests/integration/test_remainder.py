@@ -14,10 +14,10 @@ from service.integration.answers import Antiderivative
 from service.integration.forms import Form
 from service.integration.remainder import Part, complexity, explain, put_together
 from service.metrics import Metrics
+from service.noanswer import NoAnswer
 from service.resources import open_resources
 from service.settings import Settings
 from service.solvers import antiderivative as search
-from service.solvers.answer import NoAnswer
 from service.solvers.integrate_schema import IntegrateRequest
 from service.stopwatch import Stopwatch
 from tokenizer.ansatz import Term
