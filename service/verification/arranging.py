@@ -4,7 +4,7 @@ A Tree is read into products of powers of *bases* (symbols, functions, sums) and
 such products, like ones collected; every sum takes the shortest of a few forms (common
 factors taken out, a common denominator) and is written as a Tree again. Nothing is multiplied
 out and no polynomial is factored. What comes out is a proposal: callers prove it
-(:func:`service.verification.chain.identical`).
+(:func:`service.verification.proofs.identical`).
 
 Elementary functions of variables are known here. What SymPy would simplify by knowing more
 (functions of numbers, of negative arguments, moduli hidden in roots) is :class:`Outside`.

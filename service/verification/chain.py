@@ -84,9 +84,9 @@ def _residues(above: int) -> fmpz_mod_ctx:
 class DifferentialField:
     """Random values of the generators that two Trees have in common."""
 
-    def __init__(self) -> None:
-        self.rng = random.Random(1)  # noqa: S311 - chances are counted, secrets not needed
-        self._residues = _residues(self.rng.getrandbits(254) | 1 << 254)
+    def __init__(self, residues: fmpz_mod_ctx | None = None, seed: int = 1) -> None:
+        self.rng = random.Random(seed)  # noqa: S311 - chances are counted, secrets not needed
+        self._residues = residues or _residues(self.rng.getrandbits(254) | 1 << 254)
         self.prime = int(self._residues.modulus())
         self.generators: dict[tuple[str, int], int] = {}
         self.powers: dict[int, list[tuple[int, int]]] = {}
@@ -97,6 +97,8 @@ class DifferentialField:
         #: Value of a symbol -> its LEAF-th root.
         self.leaves: dict[int, int] = {}
         self.known: dict[Tree, int] = {}
+        #: Whether there is a root of anything but a symbol.
+        self.rooted = False
 
     def value(self, tree: Tree) -> int:
         """The element as a residue."""
@@ -174,6 +176,12 @@ class DifferentialField:
             # (u^r)^e = u^(r e): for a whole e, or where the argument of u^r is that of u times r
             if inner is not None and (whole or abs(inner.numerator) < inner.denominator):
                 return self._factors(args[0], inner * exponent, into)
+        # (c u)^e = c^e u^e for c > 0
+        for factor, other in ((0, 1), (1, 0)) if head == "mul" else ((1, 0),) * (head == "div"):
+            number = _rational(args[factor])
+            if number and number > 0:
+                rest = self._factors(args[factor], exponent if head == "mul" else -exponent, into)
+                return rest * self._factors(args[other], exponent, into) % self.prime
         if head == "pow" and inner is None:
             base = self._step(self.value(args[0]), self.value(args[1]))
         else:
@@ -217,11 +225,14 @@ class DifferentialField:
             return self._raised(self.leaves[base], int(LEAF * exponent))
         whole, part = divmod(exponent, 1)
         result = self._raised(base, int(whole))
-        if base == 1:
-            return result
-        order = LEAF if LEAF % part.denominator == 0 else part.denominator
+        return result if base == 1 else result * self._root(base, part) % self.prime
+
+    def _root(self, base: int, exponent: Rational) -> int:
+        """A power between 0 and 1."""
+        order = LEAF if LEAF % exponent.denominator == 0 else exponent.denominator
+        self.rooted = True
         root = self._generator(f"root {order}", base)
-        return result * self._raised(root, int(part * order)) % self.prime
+        return self._raised(root, int(exponent * order))
 
     def _step(self, base: int, exponent: int) -> int:
         """base^exponent, an integer step away from a power that has been met, or a new one."""
@@ -426,46 +437,3 @@ def factored(numerator: int, denominator: int) -> Primes:
     """The primes of a fraction with their exponents."""
     fraction = sympy.factorrat(sympy.Rational(numerator, denominator))
     return tuple((int(prime), int(power)) for prime, power in fraction.items())
-
-
-class Derivation:
-    """The derivative of ``expression`` by the rules alone, to hold hypotheses against."""
-
-    def __init__(self, expression: Tree, variable: str) -> None:
-        self._field = DifferentialField()
-        #: Whether there are rules for all of the expression.
-        self.known = True
-        #: The derivative as the rules write it.
-        self.slope: Tree = ZERO
-        try:
-            self.slope = slope(expression, variable, {}) or ZERO
-        except (Unsupported, RecursionError):
-            self.known = False
-
-    def proves(self, hypothesis: Tree) -> bool:
-        """Whether ``hypothesis`` is the derivative; False when that is unknown.
-
-        Needs its arguments of ``Abs`` and ``sign`` to be real, which it does not check.
-        """
-        return self.known and self.equal(self.slope, hypothesis)
-
-    def equal(self, lhs: Tree, rhs: Tree) -> bool:
-        """Whether both are the same element; False when that is unknown."""
-        return _same(self._field, lhs, rhs)
-
-
-def follows(expression: Tree, variable: str, hypothesis: Tree) -> bool:
-    """Whether ``hypothesis`` is the derivative by the rules alone; see :class:`Derivation`."""
-    return Derivation(expression, variable).proves(hypothesis)
-
-
-def identical(lhs: Tree, rhs: Tree) -> bool:
-    """Whether both are the same element of a field; False when that is unknown."""
-    return _same(DifferentialField(), lhs, rhs)
-
-
-def _same(field: DifferentialField, lhs: Tree, rhs: Tree) -> bool:
-    try:
-        return field.value(lhs) == field.value(rhs)
-    except (Unsupported, RecursionError):
-        return False

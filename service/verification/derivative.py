@@ -13,12 +13,12 @@ import numpy as np
 import sympy
 
 from service.verification.arranging import Outside, arranged
-from service.verification.chain import Derivation, identical
 from service.verification.convert import ConversionError, from_sympy
 from service.verification.differentiation import derivative, slope_counterexample
 from service.verification.equivalence import Verdict, as_expression, prove_equal
 from service.verification.gathering import gather
 from service.verification.lowest_terms import NotRational, in_lowest_terms, is_rational
+from service.verification.proofs import Derivation, identical
 from service.verification.screening import complex_values, sample
 from service.verification.slopes import TINY, Screening, plainly_not_zero, screened
 from service.verification.timing import OutOfTime, time_limit

@@ -21,7 +21,6 @@ os.environ.setdefault("SYMPY_CACHE_SIZE", "300")
 
 import sympy
 
-from service.verification.chain import follows
 from service.verification.compositions import DIRECT, INVERSE, composed
 from service.verification.convert import from_sympy
 from service.verification.derivative import (
@@ -31,6 +30,7 @@ from service.verification.derivative import (
 from service.verification.differentiation import derivative
 from service.verification.field import field
 from service.verification.kernels import FIELDS
+from service.verification.proofs import follows
 from tokenizer.heads import ELEMENTARY
 from tokenizer.tree import call, symbol
 

@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.expressions import expressions
 from service.verification.arranging import Outside, arranged
-from service.verification.chain import identical, slope
+from service.verification.chain import slope
 from service.verification.equivalence import prove_equal
+from service.verification.proofs import identical
 from tokenizer.parse import parse
 from tokenizer.render import to_text
 from tokenizer.tree import Tree

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.verification.chain import follows, identical, slope
+from service.verification.chain import slope
 from service.verification.derivative import check_derivative
+from service.verification.proofs import follows, identical
 from tokenizer.parse import parse
 from tokenizer.tree import Tree
 

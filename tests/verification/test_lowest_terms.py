@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.verification.arranging import arranged
-from service.verification.chain import identical
 from service.verification.lowest_terms import NotRational, in_lowest_terms, is_rational
+from service.verification.proofs import identical
 from tokenizer.parse import parse
 from tokenizer.render import to_text
 
