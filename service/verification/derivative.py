@@ -221,6 +221,10 @@ def differentiate_symbolically(
                 return DerivativeOutcome(None, None, _UNDEFINED, time.monotonic() - start)
             for _ in range(order):
                 given, result = result, derivative(result, symbol)
+                if result.has(sympy.nan, sympy.zoo):
+                    # SymPy goes on with these as with numbers: the derivative of nan is 0
+                    verdict = Verdict("undecided", "the rules give no number")
+                    return DerivativeOutcome(None, None, verdict, time.monotonic() - start)
                 verdict = _with_real_arguments(verdict, given, result, symbol)
                 witness = slope_counterexample(given, result, symbol)
                 if witness is not None:

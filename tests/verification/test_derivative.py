@@ -222,3 +222,12 @@ def test_the_modulus_of_complex_values_is_another_function(
     outcome = check_derivative(trees[0], "x", trees[1:], 10)
     assert outcome.verdict.status == "proved"
     assert outcome.verdict.assumptions == assumptions
+
+
+@pytest.mark.parametrize(
+    "source", ["(x - x)^(x^(1/3)) - x/coth(x)", "log(sec(x^2) + (x - x)^sqrt(x))"]
+)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_a_derivative_that_is_no_number_is_not_differentiated(source: str, order: int) -> None:
+    """SymPy's derivative of 0^u is nan, and that of nan is 0."""
+    assert differentiate_symbolically(parse(source), "x", order, 10.0).answer is None
