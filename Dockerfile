@@ -37,11 +37,12 @@ ENV PATH=/opt/calcert/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     MPLCONFIGDIR=/tmp/matplotlib \
+    ORT_DISABLE_TELEMETRY=1 \
     CALCERT_HOST=0.0.0.0 \
     CALCERT_LOG_FORMAT=json
 USER 10001
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health/ready', timeout=2)"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f'http://127.0.0.1:{os.environ.get(\"CALCERT_PORT\", \"8000\")}/health/ready', timeout=2)"]
 CMD ["calcert", "serve"]
 
 FROM runtime AS gpu

@@ -119,6 +119,13 @@ async def _serve(
             app.state.resources = resources
             opened.set()
             _log.info("ready")
+            for name, state in resources.health().models.items():
+                if state == "missing":
+                    _log.warning(
+                        "a model is missing; SymPy and formulas answer instead",
+                        model=name,
+                        folder=str(settings.artifacts),
+                    )
             await stop.wait()
             app.state.resources = None
     except Exception as error:

@@ -7,6 +7,8 @@ from collections import Counter
 
 from service.cache import Cache
 from service.engine import Engine
+from service.heat.served import ServedHeatModel
+from service.heat.sessions import PRECISION
 from service.metrics import Metrics
 from service.singleflight import SingleFlight
 from service.verification.pool import WorkerPool
@@ -32,6 +34,7 @@ class Gauges:
         pool: WorkerPool,
         cache: Cache,
         flights: SingleFlight,
+        heat: ServedHeatModel | None,
     ) -> None:
         self._metrics = metrics
         self._engine = engine
@@ -42,6 +45,9 @@ class Gauges:
         for model in engine.models.values():
             labels = (model.name, model.version, model.provider, model.variant)
             metrics.model.labels(*labels).set(1)
+        if heat is not None:
+            manifest = heat.manifest
+            metrics.model.labels(manifest.name, manifest.version, heat.provider, PRECISION).set(1)
 
     def update(self) -> None:
         """Look once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -14,6 +15,8 @@ from typing import Final
 from weakref import WeakSet
 
 _LAUNCH: Final = threading.Lock()
+
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
 
 _CHILDREN: Final[WeakSet[BaseProcess]] = WeakSet()
 
@@ -36,14 +39,23 @@ def leave_signals_to_parent() -> None:
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the program that is running: multiprocessing would run it again in the child."""
+    """Hide the program that is running: multiprocessing would run it again in the child.
+
+    The child is a Python that is given its program with ``-c``, for which it would look for
+    modules in the current folder first, whatever is there.
+    """
     with _LAUNCH:
-        main = sys.modules["__main__"]
+        main, path = sys.modules["__main__"], os.environ.get(_SAFE_PATH)
         sys.modules["__main__"] = types.ModuleType("__main__")
+        os.environ[_SAFE_PATH] = "1"
         try:
             yield
         finally:
             sys.modules["__main__"] = main
+            if path is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = path
 
 
 def _kill_children() -> None:

@@ -111,7 +111,7 @@ async def open_resources(settings: Settings, metrics: Metrics) -> AsyncIterator[
     try:
         async with pool:
             await starting
-            gauges = Gauges(metrics, engine, pool, cache, flights)
+            gauges = Gauges(metrics, engine, pool, cache, flights, heat)
             updating = asyncio.create_task(gauges.keep_updating())
             try:
                 yield Resources(

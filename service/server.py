@@ -22,6 +22,7 @@ from service.engine.session import providers
 from service.lifecycle import DRAINING, FAILED
 from service.logs import configure_logs
 from service.settings import Settings
+from service.tracing import MissingExtra
 from service.transport import Protocol
 
 _log = structlog.get_logger(__name__)
@@ -67,7 +68,11 @@ def run(settings: Settings) -> None:
     if settings.processes > 1:
         _run_several(settings)
         return
-    app = create_app(settings, on_ready=settle)
+    try:
+        app = create_app(settings, on_ready=settle)
+    except MissingExtra as error:
+        _log.critical("the service could not be started", error=str(error))
+        sys.exit(START_FAILED)
     Server(_config(settings, app), settings.drain_s).run()
     if FAILED.is_set():
         sys.exit(START_FAILED)
@@ -91,7 +96,11 @@ def _run_several(settings: Settings) -> None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = _config(settings, "service.server:application")
         sock = config.bind_socket()
-        Multiprocess(config, sockets=[sock]).run()
+        supervisor = Multiprocess(config, sockets=[sock])
+        supervisor.run()
+        # it stops when a process could not start, since the next one could not, either
+        if any(process.exitcode == START_FAILED for process in supervisor.processes):
+            sys.exit(START_FAILED)
 
 
 def _config(settings: Settings, app: FastAPI | str) -> uvicorn.Config:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from limits import parse
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from redis.connection import parse_url
 
 import models
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+from service.cores import cores
 
 
 class Settings(BaseSettings):
@@ -99,9 +96,7 @@ class Settings(BaseSettings):
         description="Variant of the models; `auto` is the default of each model's manifest.",
     )
 
-    workers: int = Field(
-        default_factory=_cores, ge=1, le=256, description="Verification processes."
-    )
+    workers: int = Field(default_factory=cores, ge=1, le=256, description="Verification processes.")
     worker_memory_mb: int = Field(
         2048, ge=256, description="Address space one verification process may use, in MiB."
     )
@@ -168,6 +163,14 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return frozenset(key.strip() for key in value.split(",") if key.strip())
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis(cls, value: str | None) -> str | None:
+        if value is not None:
+            # its ValueError names what is wrong
+            parse_url(value)  # type: ignore[no-untyped-call]  # redis has no types for it
         return value
 
     @field_validator("rate_limit")

@@ -77,8 +77,7 @@ def _delegate(name: str, module: str, summary: str) -> None:
             if (error.name or "").partition(".")[0] in {"calcert", "models", "service"}:
                 raise
             error_console().print(
-                f"`calcert {name}` needs the package {error.name}: "
-                "pip install 'calcert[cpu,train]'",
+                f"`calcert {name}` needs the package {error.name}: pip install '.[cpu,train]'",
                 markup=False,
             )
             raise typer.Exit(REFUSED) from None

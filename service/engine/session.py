@@ -65,7 +65,7 @@ def providers(device: Device) -> list[str]:
         raise DeviceUnavailable(
             f"CUDA was asked for, but onnxruntime {ort.__version__} as installed has only "
             f"{', '.join(ort.get_available_providers())}. Install the extra `gpu` instead of "
-            "`cpu` (pip install 'calcert[gpu]'), or set CALCERT_DEVICE=auto."
+            "`cpu` (pip install '.[gpu]'), or set CALCERT_DEVICE=auto."
         )
     return [_CUDA, _CPU] if has_cuda and device != "cpu" else [_CPU]
 

@@ -21,6 +21,9 @@ from service.heat.batch import HeatKind, Work
 
 BRANCHES: Final[tuple[Branch, ...]] = ("modes", "points")
 
+#: What the service computes in.
+PRECISION: Final[Precision] = "float64"
+
 
 class HeatModel:
     """The two graphs of the kernel model, loaded; safe to call from several threads.
@@ -32,7 +35,7 @@ class HeatModel:
     """
 
     def __init__(
-        self, root: Path, *, device: Device, threads: int, precision: Precision = "float64"
+        self, root: Path, *, device: Device, threads: int, precision: Precision = PRECISION
     ) -> None:
         self.manifest: HeatManifest = read(root / NAME)
         self.precision = precision

@@ -91,7 +91,7 @@ class StepsAnswer(BaseModel):
 
 @router.post(
     "/steps",
-    responses=responses(400, 408, 413, 415, 422, 429, 500),
+    responses=responses(400, 401, 408, 413, 415, 422, 429, 500, 503),
     summary="Show the steps to an answer",
 )
 async def post_steps(request: StepsRequest, resources: ResourcesOf) -> StepsAnswer:

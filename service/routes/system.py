@@ -40,7 +40,7 @@ async def ready(resources: ResourcesOf) -> Health:
     return health
 
 
-@router.get("/info", summary="Models, versions, providers and limits")
+@router.get("/info", responses=responses(503), summary="Models, versions, providers and limits")
 async def info(resources: ResourcesOf) -> Info:
     """What answers here, and what it can take."""
     settings = resources.settings

@@ -145,7 +145,11 @@ class WorkerPool:
         self.start_timeout_s = start_timeout_s
         self.on_wait = on_wait
         self.completed = self.timeouts = self.deaths = self.cancellations = self.restarts = 0
-        self._preload = ["service.verification.warmup", *preload]
+        self._preload = [
+            "service.verification.forkserver",
+            "service.verification.warmup",
+            *preload,
+        ]
         self._context = multiprocessing.get_context("forkserver")
         self._workers: set[_Worker] = set()
         self._idle: list[_Worker] = []

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -18,11 +19,14 @@ from tests.redis_server import free_port
 
 
 def calcert(
-    *arguments: str, typed: str = "", **environment: str
+    *arguments: str, typed: str = "", folder: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
+    """Run the command in a process of its own; in ``folder`` as it is installed."""
     return subprocess.run(
-        [sys.executable, "-m", "service.cli", *arguments],
+        [sys.executable, "-m", "service.cli", *arguments]
+        if folder is None
+        else [str(Path(sys.executable).with_name("calcert")), *arguments],
+        cwd=folder,
         input=typed,
         capture_output=True,
         text=True,
@@ -149,3 +153,11 @@ def test_a_wrong_setting_is_named() -> None:
     done = calcert("serve", CALCERT_WORKERS="0")
     assert done.returncode == 2
     assert "CALCERT_WORKERS" in done.stderr
+
+
+def test_modules_of_the_current_folder_are_not_imported(tmp_path: Path) -> None:
+    """Whatever is called as a module of Python's or SymPy is in the folder that one works in."""
+    for name in ("random", "sympy", "socket"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')")
+    done = calcert("differentiate", "x**3", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "3*x**2\n"), done.stderr

@@ -62,6 +62,7 @@ def service(*, ready: bool = True, **settings: object) -> Iterator[Service]:
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=logs,
+            start_new_session=True,
         )
         running = Service(process, f"http://127.0.0.1:{port}", logs)
         try:
