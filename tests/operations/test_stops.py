@@ -38,7 +38,8 @@ def test_a_stop_of_the_whole_group_loses_nothing() -> None:
     with service(workers=2) as running, ThreadPoolExecutor(len(questions)) as pool:
         others = descendants(running.process.pid)
         assert len(others) >= 5  # engine, fork server, two verifiers, Python's resource tracker
-        assert all(ignores(pid, signal.SIGTERM) for pid in others)
+        heeding = [pid for pid in others if not ignores(pid, signal.SIGTERM)]
+        assert not heeding, [Path(f"/proc/{pid}/cmdline").read_text() for pid in heeding]
 
         def ask(question: str) -> str:
             body = {"expression": question, "timeout_s": 20}
@@ -50,7 +51,10 @@ def test_a_stop_of_the_whole_group_loses_nothing() -> None:
         while metric(running.url, "calcert_in_flight_questions") < len(questions) / 2:
             assert not any(answer.done() for answer in asked)
         os.killpg(running.process.pid, signal.SIGTERM)
-        assert [answer.result() for answer in asked] == ["solved"] * len(questions)
+        answers = [answer.result() for answer in asked]
+        # who comes after the signal is told to go elsewhere
+        assert set(answers) <= {"solved", "503"}
+        assert answers.count("solved") >= len(questions) / 2
         assert running.process.wait(60) == 0
         assert "Traceback" not in running.log()
         assert '"level": "error"' not in running.log()
