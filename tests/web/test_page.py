@@ -195,6 +195,67 @@ def test_the_graph_zooms(page: Page) -> None:
     assert plot.get_attribute("data-range") == "-5 5"
 
 
+def labels(page: Page) -> list[tuple[str, float]]:
+    """What the last drawing of the graph wrote beside its y axis, and how far from the edge."""
+    found: list[tuple[str, float]] = page.evaluate("""
+        [...document.querySelectorAll(".plot canvas")].filter(c => c.offsetWidth)
+            .flatMap(c => c.written.filter(w => w.align === "right").map(w => [w.text, w.left]))
+    """)
+    return found
+
+
+@pytest.fixture
+def written(context: BrowserContext) -> None:
+    """Each canvas keeps the words that were drawn on it since it was cleared."""
+    context.add_init_script("""
+        const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+            this.canvas.written = [];
+            clearRect.apply(this, box);
+        };
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            const { width } = this.measureText(text);
+            (this.canvas.written ??= []).push(
+                { text, align: this.textAlign, left: this.textAlign === "right" ? x - width : x });
+            fillText.call(this, text, x, y);
+        };
+    """)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("expression", "largest"),
+    [
+        ("sin(exp(x^2))", 1e6),
+        ("x^9", 1e5),
+        ("exp(x^2)", 1e6),
+        ("1/x^8", 1),
+        ("-x/10^9", 1e-9),
+        ("10^6 + sin(x)/10^3", 1e6),
+        ("exp(exp(x))", 1e38),
+        ("10^17 + x", 1e17),
+        ("x^3", 100),
+    ],
+)
+@pytest.mark.usefixtures("written")
+def test_no_label_of_a_graph_is_cut_off(
+    context: BrowserContext, expression: str, largest: float, width: int
+) -> None:
+    """The labels beside the y axis are numbers, whole ones, all different, on every screen."""
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/")
+    differentiate(page, expression)
+    page.locator("#panel-differentiate .u-over").wait_for()
+    found = labels(page)
+    assert len(found) >= 3
+    assert all(left >= 0 for _, left in found), found
+    assert not any("-" in text or "+" in text for text, _ in found)
+    values = [float(text.replace("−", "-")) for text, _ in found]
+    assert len(set(values)) == len(values)
+    assert max(map(abs, values)) >= largest
+
+
 def test_a_definite_integral_shades_its_area(page: Page) -> None:
     """The graph has a filled series besides the curve, and the value is shown in digits."""
     page.goto("/#integrate?e=x^2&a=0&b=2")
@@ -202,6 +263,16 @@ def test_a_definite_integral_shades_its_area(page: Page) -> None:
     page.locator("#panel-integrate .u-legend").wait_for()
     assert "area" in (page.locator("#panel-integrate .u-legend").text_content() or "")
     assert (page.locator("#panel-integrate .value output").text_content() or "").startswith("2.666")
+
+
+@pytest.mark.parametrize("expression", ["1/(2%2Bcos x)", "-2-sin x"])
+@pytest.mark.usefixtures("written")
+def test_an_area_ends_at_the_axis(page: Page, expression: str) -> None:
+    """What is shaded lies between curve and y = 0, however far the curve is from there."""
+    page.goto(f"/#integrate?e={expression}&a=0&b=2pi")
+    answer(page, "integrate")
+    page.locator("#panel-integrate .u-over").wait_for()
+    assert "0" in [text for text, _ in labels(page)]
 
 
 def test_steps_are_rules_and_each_is_checked(page: Page) -> None:
@@ -327,6 +398,21 @@ def test_a_phone_needs_no_sideways_scrolling(context: BrowserContext, address: s
     page.locator(".answer:visible").wait_for()
     page.locator(".plot .u-over:visible").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_on_the_narrowest_phone_every_control_stays_in_its_card(context: BrowserContext) -> None:
+    """At 320 pixels no field of the Heat tab sticks out, whatever its longest choice."""
+    page = context.new_page()
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto("/")
+    page.get_by_role("tab", name="Heat").click()
+    outside = page.locator("#panel-heat form").evaluate("""form => {
+        const { right } = form.getBoundingClientRect();
+        return [...form.querySelectorAll("input, select, button")]
+            .filter(one => one.offsetWidth && one.getBoundingClientRect().right > right - 12)
+            .map(one => one.outerHTML);
+    }""")
+    assert outside == []
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])

@@ -23,11 +23,36 @@ export function recolour(): void {
   }
 }
 
+/** Tick labels, all in one form: plain while that is short, else with a power of ten, as 2.5e−6. */
+function labels(ticks: number[], step: number): string[] {
+  // what rounding left of a zero is a zero
+  const values = ticks.map((tick) => (Math.abs(tick) < 1e-6 * step ? 0 : Number(tick.toPrecision(15))));
+  const written = (form: (value: number) => string) => values.map((value) => (value ? form(value).replace("e+", "e").replace(/-/g, "−") : "0"));
+  const longest = (texts: string[]) => Math.max(0, ...texts.map((text) => text.length));
+  const [plain, powers] = [written(String), written((value) => value.toExponential())];
+  return longest(plain) <= Math.max(6, longest(powers)) ? plain : powers;
+}
+
+// uPlot's own steps end at 10³², and a graph that goes further would have no labels
+const STEPS = Array.from({ length: 340 }, (_, i) => [1, 2, 2.5, 5].map((first) => Number(`${first}e${i - 32}`))).flat();
+const LABEL_FONT = "12px system-ui, sans-serif";
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** What the labels of a y axis take, its ticks and gap included. */
+function room(texts: string[] | null): number {
+  if (!ruler) return 58;
+  ruler.font = LABEL_FONT;
+  return Math.max(58, ...(texts ?? []).map((text) => Math.ceil(ruler.measureText(text).width) + 18));
+}
+
 export function axes(xLabel: string, yLabel?: string): uPlot.Axis[] {
-  const axis = { stroke: () => colour("--muted"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { stroke: () => colour("--grid"), width: 1 }, font: "12px system-ui, sans-serif" };
+  const axis: uPlot.Axis = {
+    stroke: () => colour("--muted"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { stroke: () => colour("--grid"), width: 1 },
+    font: LABEL_FONT, values: (_, ticks, _axis, _space, step) => labels(ticks, step),
+  };
   return [
     { ...axis, label: xLabel, labelSize: 16, labelGap: 0, size: 34, labelFont: "italic 13px system-ui, sans-serif" },
-    { ...axis, size: 58, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : significant(tick, 6))), ...(yLabel ? { label: yLabel, labelSize: 18, labelFont: "12px system-ui, sans-serif" } : {}) },
+    { ...axis, incrs: STEPS, size: (_, texts) => room(texts), ...(yLabel ? { label: yLabel, labelSize: 18, labelFont: LABEL_FONT } : {}) },
   ];
 }
 
@@ -53,7 +78,9 @@ function visible(values: (number | null)[][]): [number, number] {
   const spread = far - near || Math.abs(far) || 1;
   low = Math.max(low, near - 1.5 * spread);
   high = Math.min(high, far + 1.5 * spread);
-  const pad = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
+  // what differs by rounding alone is constant, and has no room for steps between
+  const constant = high - low < 1e-12 * Math.max(Math.abs(low), Math.abs(high));
+  const pad = (constant ? 0 : 0.06 * (high - low)) || 0.5 * Math.abs(high) || 1;
   return [low - pad, high + pad];
 }
 
@@ -95,7 +122,10 @@ export function plotCard(options: PlotOptions): HTMLElement {
     const data: (number | null)[][] = [sampled.x, ...known.map((values) => broken(values, y))];
     if (options.shade) {
       const [a, b] = [Math.min(...options.shade), Math.max(...options.shade)];
-      data.push(data[1].map((value, i) => (sampled.x[i] >= a && sampled.x[i] <= b ? value : null)));
+      const area = data[1].map((value, i) => (sampled.x[i] >= a && sampled.x[i] <= b ? value : null));
+      data.push(area);
+      // an area goes down, or up, to the x axis
+      if (area.some((value) => value !== null)) y = [Math.min(0, y[0]), Math.max(0, y[1])];
     }
     note.textContent = sampled.curves.map((c, i) => c.reason && `${options.curves[i].label}: ${c.reason}`).filter(Boolean).join("; ");
     showParameters(sampled.parameters);
