@@ -195,9 +195,12 @@ def breakpoints(tree: Tree, at: Callable[[Array], Mapping[str, Array | float]]) 
         # the ends of a stretch of zeros, not all of it
         zero = values == 0
         found.update(grid[1:-1][zero[1:-1] & ~(zero[:-2] & zero[2:])])
-        found.update(_roots(function, grid, values))
+        turns = _turns(function, grid, values)
+        # between two points of the grid it may cross zero and come back
+        points = np.union1d(grid, turns)
+        found.update(_roots(function, points, function(points)))
         if what == "turns":
-            found.update(_turns(function, grid, values))
+            found.update(turns)
         if len(found) > _MOST_BREAKPOINTS:
             raise NotEvaluableError("it jumps or bends in more than a thousand places")
     return sorted(found)

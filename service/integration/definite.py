@@ -24,6 +24,7 @@ from service.integration.quadrature import (
     quadrature,
     tail_of_oscillation,
 )
+from service.integration.seams import all_found
 from service.integration.search import solve_by_rules, solve_by_sympy
 from service.integration.singular import (
     breakpoints,
@@ -33,6 +34,7 @@ from service.integration.singular import (
     narrow_peaks,
     order_at,
     oscillates_at,
+    sign_near,
     vanishes_at,
 )
 from service.integration.straighten import straightened
@@ -218,6 +220,9 @@ def _exact(
     if exact is not None and exact.has(sympy.Float):
         exact = None  # a break without a closed form
     certain = parts is not None and all(part.proved for part in parts)
+    if not all_found(integrand, x, a, b, seen.points):
+        # what quadrature does not see may be between its nodes, and not in the pieces either
+        return _only_number(convergence, None if seen.unsettled else numeric)
     confirmed = exact is not None and numeric is not None and _same(exact, numeric)
     if seen.unsettled or (seen.slow and not (confirmed and numeric and numeric.digits >= AGREE)):
         return _unsettled(exact, numeric, convergence, certain, settled=not seen.unsettled)
@@ -322,13 +327,17 @@ def _unsettled(
         return Definite(None, method="convergence could not be decided")
     # what is left beyond the last node is some part of it
     slack = 0.1 if settled else 1e-2
-    if abs(number(exact) - numeric.value) > slack * (1 + abs(number(exact))):
+    try:
+        value = number(exact)
+    except (TypeError, ValueError):  # it is infinite, or no number
+        return Definite(None, method="convergence could not be decided")
+    if abs(value - numeric.value) > slack * (1 + abs(value)):
         return Definite(None, method="quadrature does not confirm the antiderivative")
     tree = from_sympy(neat(exact))
     return Definite(
         convergence,
         tree,
-        digits(number(exact)),
+        digits(value),
         status="proved",
         method="proved antiderivative, one-sided limits between its breakpoints; "
         "the integral converges too slowly for quadrature to confirm more than its size",
@@ -430,7 +439,7 @@ def behaviour(integrand: Tree, x: sympy.Symbol, a: sympy.Expr, b: sympy.Expr) ->
         if converges is None:
             unsettled = True
         elif not converges:
-            divergent.append((point, side, _sign_near(integrand, x, point, side)))
+            divergent.append((point, side, sign_near(integrand, x.name, point, side)))
     return Behaviour(points, divergent, bounded, unsettled, slow)
 
 
@@ -453,18 +462,6 @@ def _oscillates(integrand: Tree, x: sympy.Symbol) -> bool:
         node.head in ("sin", "cos", "tan", "sec", "csc", "cot") and node.contains(x.name)
         for node in integrand.preorder()
     )
-
-
-def _sign_near(integrand: Tree, x: sympy.Symbol, point: sympy.Expr, side: int) -> int:
-    f = to_sympy(integrand)
-    if point in (S.Infinity, S.NegativeInfinity):
-        at = sympy.Rational(137, 100) * 10**6 * (1 if point is S.Infinity else -1)
-    else:
-        at = sympy.N(point, 40) + side * sympy.Float("1e-12", 40)
-    value = sympy.N(f.subs(x, at), 20)
-    if not value.is_real:
-        return 0
-    return 1 if value > 0 else -1
 
 
 # --- antiderivatives on pieces --------------------------------------------------
@@ -577,10 +574,26 @@ def _divergent(
         return _infinite(S.NegativeInfinity)
     where = ", ".join(dict.fromkeys(_shown(p) for p, _, _ in seen.divergent))
     result = Definite("divergent", status="proved", method=f"not integrable at {x} = {where}")
+    if not all(point.is_infinite or _is_exact(point) for point, _, _ in seen.divergent):
+        return result
     value = _principal_value(x, a, b, seen, parts)
-    if value is None or value.has(sympy.Float):
+    if value is None or value.has(sympy.Float) or not _is_real(value):
         return result
     return replace(result, principal_value=from_sympy(value))
+
+
+def _is_exact(point: sympy.Expr) -> bool:
+    """Whether it is no number of many digits in place of one without a closed form."""
+    return all(
+        number.is_Integer or (number.is_Rational and number.q < 10**20)
+        for number in point.atoms(sympy.Number)
+    )
+
+
+def _is_real(value: sympy.Expr) -> bool:
+    """Whether a value, of a real integrand, has no imaginary part left over from a branch."""
+    found = sympy.N(value, 30)
+    return bool(found.is_real) or bool(abs(sympy.im(found)) <= 1e-20 * (1 + abs(found)))
 
 
 def _shown(point: sympy.Expr) -> str:

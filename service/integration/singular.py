@@ -381,8 +381,13 @@ def order_at(tree: Tree, variable: str, point: sympy.Expr, side: int) -> float |
     return float(slopes[-1])
 
 
-#: Powers of ten at which slow convergence is told from slow divergence.
+#: Powers of ten at which slow convergence is told from slow divergence, and signs are; of the far
+#: ones as many as can be computed.
 _SLOW: Final = (300, 1000, 3000)
+_FAR: Final = (10**6, 10**9, 10**12, 10**24, 10**100)
+
+#: Slopes that differ by less are the same.
+_SAME: Final = 1e-13
 
 
 def converges_slowly(tree: Tree, variable: str, point: sympy.Expr, side: int) -> bool | None:
@@ -392,39 +397,78 @@ def converges_slowly(tree: Tree, variable: str, point: sympy.Expr, side: int) ->
     t, which is integrable below -1, or else like exp(c*t), which is for c < 0. None when
     neither can be told.
     """
+    near = _approaching(tree, variable, point, side)
+    if near is None:
+        return None
+    logarithms = [float(far.real.log().mid()) for far, _ in near]
+    try:
+        sizes = [float(abs(value * far).log().mid()) for far, value in near]
+    except (ValueError, OverflowError):
+        return None
+    slopes = np.diff(sizes) / np.diff(np.log(logarithms))
+    if not np.all(np.isfinite(slopes)):
+        return None
+    first, second = slopes[-2:]
+    if abs(second) > 4 and abs(second) > 1.5 * abs(first):
+        return bool(second < 0)
+    if abs(second) > _SAME and abs(second) > 10 * abs(first):
+        return None  # exp(c*t) with so small a c that it is 1 as far as we see
+    if second >= -1 - 1e-9:
+        return False
+    return True if second < -1.3 else None
+
+
+def sign_near(tree: Tree, variable: str, point: sympy.Expr, side: int) -> int:
+    """The sign of f at all distances that are small enough; 0 where that is not certain."""
+    near = _approaching(tree, variable, point, side)
+    if near is None:
+        return 0
+    signs = {
+        0 if not value.imag.contains(0) or value.real.contains(0) else 1 if value.real > 0 else -1
+        for _, value in near
+    }
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _approaching(
+    tree: Tree, variable: str, point: sympy.Expr, side: int
+) -> list[tuple[acb, acb]] | None:
+    """Ever smaller distances d: what 1/d is (x at infinity), and f there, times d^2 (x^0).
+
+    That product, times 1/d, is f*d; at infinity f*x.
+    """
     extent = constant_digits(tree, variable)
     if extent is None or point.is_Float:
         return None
     infinite = point in (S.Infinity, S.NegativeInfinity)
-    digits = [step + 40 * extent for step in _SLOW]
-    bits = 4 * digits[-1] + 500
+    powers = [step + 40 * extent for step in _SLOW]
+    bits = 4 * powers[-1] + 500
     f = ball_function(tree, variable, bits)
+    found: list[tuple[acb, acb]] = []
     saved = ctx.prec
     ctx.prec = bits
     try:
-        scale, rest = [], []
-        for power in digits:
-            far = acb(10) ** power
-            if infinite:
-                far *= acb(1.37)
-                value = f(far if point is S.Infinity else -far) * far
-            else:
-                value = f(_ball(point) + side / far) / far
-            size = abs(value)
-            if not size > 0 or not size.is_finite():
-                return None
-            scale.append(float(far.real.log().mid()))
-            rest.append(float(size.log().mid()))
-    except (CannotEvaluate, ZeroDivisionError, ValueError, OverflowError):
-        return None
+        for power in (*powers, *_FAR):
+            if power <= powers[-1] and len(found) >= len(powers):
+                continue
+            try:
+                far = acb(10) ** power
+                if infinite:
+                    far *= acb(1.37)
+                    value = f(far if point is S.Infinity else -far)
+                else:
+                    value = f(_ball(point) + side / far) / far / far
+                size = abs(value)
+                if not size > 0 or not size.is_finite():
+                    raise ValueError
+            except (CannotEvaluate, ZeroDivisionError, ValueError, OverflowError):
+                if len(found) < len(powers):
+                    return None
+                break
+            found.append((far, value))
     finally:
         ctx.prec = saved
-    first, second = np.diff(rest) / np.diff(np.log(scale))
-    if abs(second) > 4 and abs(second) > 1.5 * abs(first):
-        return bool(second < 0)
-    if second >= -1 - 1e-9:
-        return False
-    return True if second < -1.3 else None
+    return found
 
 
 #: Constants with more digits before or after the point than this are too much.

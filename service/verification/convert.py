@@ -15,7 +15,7 @@ import sympy
 from sympy import S
 from sympy.core.sorting import default_sort_key
 
-from tokenizer.heads import ELEMENTARY
+from tokenizer.heads import ARITY, ELEMENTARY
 from tokenizer.tree import Tree, call, constant, integer, rational, symbol
 
 #: Highest root of a fraction that is passed to SymPy.
@@ -227,7 +227,10 @@ def _tree_of(node: sympy.Basic, convert: Callable[[sympy.Basic], Tree]) -> Tree:
         return call("Piecewise", *(convert(part) for pair in node.args for part in pair.args))
     cls = type(node)
     head = _SAME.get(cls) or _RELATIONS.get(cls)
-    if head is not None:
+    if head is not None and ARITY[head] in (
+        None,
+        len(node.args),
+    ):  # a derivative of DiracDelta has 2
         return call(head, *map(convert, node.args))
     head = _SYMMETRIC.get(cls)
     if head is not None:

@@ -160,6 +160,8 @@ class _Check:
             if by_rules and self.smooth:
                 return proved
             raise
+        if candidate.has(sympy.nan, sympy.zoo):
+            return Verdict("refuted", "it has no values")
         if by_rules and self.smooth:
             verdict = proved
         else:
@@ -168,6 +170,8 @@ class _Check:
             verdict = prove_equal(reference, candidate, deadline_s=left)
             if by_rules and verdict.status == "numeric":
                 verdict = proved
+            if verdict.status == "numeric" and reference.has(sympy.DiracDelta):
+                return Verdict("undecided", "numbers do not see an impulse")
             if not verdict.holds:
                 return verdict
         witness = slope_counterexample(given, candidate, self.symbol, real_only=by_rules)

@@ -293,7 +293,7 @@ RULES: Final[dict[Any, Callable[..., Any]]] = {
     sympy.binomial: special.binom, sympy.beta: special.beta,
     sympy.floor: np.floor, sympy.ceiling: np.ceil, sympy.Mod: np.mod,
     sympy.Heaviside: np.heaviside,
-    sympy.DiracDelta: lambda x: np.where(np.asarray(x) == 0, np.nan, 0.0),
+    sympy.DiracDelta: lambda x, order=0: np.where(np.asarray(x) == 0, np.nan, 0.0),
     sympy.Si: lambda x: special.sici(x)[0],
     sympy.Ci: _positive_only(lambda x: special.sici(x)[1]),
     sympy.Shi: lambda x: special.shichi(x)[0],

@@ -54,6 +54,18 @@ def test_breakpoints_are_found_to_rounding(source: str, expected: list[float]) -
     assert len(found) <= 2 * len(expected)
 
 
+@pytest.mark.parametrize(
+    "source", ["Heaviside(sin(3*x - 0.3) - 0.9999999999)", "floor(sin(3*x - 0.3) + 1/10^10)"]
+)
+def test_both_edges_of_a_narrow_pulse_are_found(source: str) -> None:
+    """It lies between two points of any grid: where what decides turns, it pokes above zero."""
+    found = breakpoints(parse(source, variables=("x",)), lambda x: {"x": x})
+    half = math.acos(0.9999999999) / 3
+    peak = (math.pi / 2 + 0.3) / 3
+    near = [b for b in found if abs(b - peak) < 1e-4]
+    assert near == pytest.approx([peak - half, peak + half], abs=1e-8)
+
+
 def test_too_many_jumps_are_refused() -> None:
     """A staircase with a hundred thousand steps is not followed step by step."""
     with pytest.raises(NotEvaluableError):

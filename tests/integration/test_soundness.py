@@ -306,3 +306,72 @@ def test_what_looks_real_beside_a_pole_is_not_real() -> None:
     verdict = prove_antiderivative(integrand, "x", answer, LIMIT)
     assert not verdict.holds
     assert "real nowhere" in verdict.method
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper", "sign"),
+    [
+        ("x - 1500000", "0", "oo", 1),
+        ("x^2 - 10^20", "0", "oo", 1),
+        ("Heaviside(x - 10^9)", "0", "oo", 1),
+        ("1/x - 1/10^8", "1", "oo", -1),
+        ("(log(x) + 28)/x", "0", "1", -1),
+        ("1/x^2 - 10^30", "0", "1", 1),
+        ("exp(-x/10^9)*x - 1", "0", "oo", -1),
+        ("x^0.001 - 2", "1", "oo", 0),
+        ("x^0.00001 - 2", "1", "oo", 0),
+    ],
+)
+def test_an_infinity_has_the_sign_of_the_tail(
+    integrand: str, lower: str, upper: str, sign: int
+) -> None:
+    """However far out it is decided; where that cannot be told, there is no sign."""
+    found = integral(integrand, lower, upper)
+    assert found.convergence == "divergent"
+    assert found.value == {1: "oo", -1: "-oo", 0: None}[sign]
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper"),
+    [
+        ("x^(-0.9999)", "0", "1"),
+        ("x^(-1.0001)", "1", "oo"),
+        ("1/(x^0.9999999*(1 + x))", "0", "oo"),
+        ("x^(-0.9999999)*cos(x)", "0", "1"),
+        ("x^(1/10^20)/x", "0", "1"),
+    ],
+)
+def test_slow_convergence_is_not_divergence(integrand: str, lower: str, upper: str) -> None:
+    """A power that is hardly more than -1 is integrable."""
+    assert integral(integrand, lower, upper).convergence != "divergent"
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper"),
+    [
+        ("exp(-x/10^8)*Heaviside(x - 10^7)", "0", "oo"),
+        ("Heaviside(x - 3)*Heaviside(3.0000000001 - x)*10^10", "0", "10"),
+        ("Piecewise((0, x < 10^7), (1/x^2, True))", "1", "oo"),
+        ("Max(0, x - 10^7)/x^3", "1", "oo"),
+        ("floor(sin(x) + 1/10^9)", "0", "3"),
+        ("1 + Heaviside(sin(x) - 0.99999999999)", "0", "3"),
+        ("Heaviside(1/10^9 - x)/sqrt(x)", "0", "1"),
+    ],
+)
+def test_a_piece_that_is_not_seen_is_not_taken_for_none(
+    integrand: str, lower: str, upper: str
+) -> None:
+    """Where jumps may have been missed there is no verified answer."""
+    assert integral(integrand, lower, upper, fallback=True).status is None
+
+
+@pytest.mark.parametrize(
+    ("integrand", "lower", "upper"),
+    [("1/log(x)", "0", "2"), ("1/(tan(x) - 2)", "0", "pi/2"), ("1/(2 - 3*sin(x))", "0", "pi")],
+)
+def test_a_principal_value_is_real(integrand: str, lower: str, upper: str) -> None:
+    """What a branch leaves over is not part of it."""
+    found = integral(integrand, lower, upper)
+    assert found.convergence == "divergent"
+    assert found.principal_value is None
+    assert integral("1/x", "-1", "2").principal_value == parse("log(2)")

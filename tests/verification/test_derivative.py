@@ -231,3 +231,25 @@ def test_the_modulus_of_complex_values_is_another_function(
 def test_a_derivative_that_is_no_number_is_not_differentiated(source: str, order: int) -> None:
     """SymPy's derivative of 0^u is nan, and that of nan is 0."""
     assert differentiate_symbolically(parse(source), "x", order, 10.0).answer is None
+
+
+@pytest.mark.parametrize(
+    ("source", "slope"),
+    [
+        ("asin(x/x)", "(x - x)/x**2/sqrt(1 - (x/x)**2)"),
+        ("acosh(x/x)", "(x - x)/x**2/(sqrt(x/x - 1)*sqrt(x/x + 1))"),
+    ],
+)
+def test_a_derivative_without_values_is_refuted(source: str, slope: str) -> None:
+    """What the rules write for a constant in disguise may be 0/0 everywhere."""
+    expression = parse(source)
+    assert check_derivative(expression, "x", [parse(slope)], 10.0).answer is None
+    assert differentiate_symbolically(expression, "x", 1, 10.0).answer == integer(0)
+
+
+def test_an_impulse_is_no_matter_of_numbers() -> None:
+    """A derivative that leaves it out is equal wherever one looks."""
+    expression = parse("Heaviside(x - 1)*x^2")
+    assert check_derivative(expression, "x", [parse("2*x*Heaviside(x - 1)")], 10.0).answer is None
+    with pytest.raises(ConversionError):
+        differentiate_symbolically(expression, "x", 2, 10.0)
