@@ -139,8 +139,8 @@ def _order(a: sympy.Expr, b: sympy.Expr) -> int:
 
 
 def digits(value: Any) -> str:
-    """15 significant digits; a complex number as ``a + b*I``."""
-    if isinstance(value, mpmath.mpc) and value.imag != 0:
+    """15 significant digits; a complex number as ``a + b*I``, but for a ``b`` that is rounding."""
+    if isinstance(value, mpmath.mpc) and abs(value.imag) > mpmath.mpf(10) ** -25 * abs(value):
         sign = "-" if value.imag < 0 else "+"
         return f"{mpmath.nstr(value.real, 15)} {sign} {mpmath.nstr(abs(value.imag), 15)}*I"
     return str(mpmath.nstr(mpmath.mpf(value.real), 15))
