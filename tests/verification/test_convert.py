@@ -140,6 +140,10 @@ def test_round_trip_keeps_the_meaning(tree: Tree) -> None:
     expr = to_sympy(tree)
     if expr.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
         return
+    if expr.has(sympy.AccumBounds):  # SymPy's sin(1/0): no number, either, and never an answer
+        with pytest.raises(ConversionError):
+            from_sympy(expr)
+        return
     back = from_sympy(expr)
     assert prove_equal(expr, to_sympy(back), deadline_s=10).status in ("proved", "undecided")
     assert from_sympy(to_sympy(back)) == from_sympy(to_sympy(from_sympy(to_sympy(back))))
