@@ -1,10 +1,8 @@
 """The Calcert service: engine, verification, cache, HTTP application and command line."""
 
-import os
 from importlib import metadata
 
-# wheels of ONNX Runtime from Microsoft report to them unless told before they are imported
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+import models  # noqa: F401 - it turns off what ONNX Runtime would report
 
 
 def version() -> str:

@@ -216,13 +216,13 @@ def _exact(
     fallback: bool,
     deadline: float,
 ) -> Definite:
+    if not all_found(integrand, x, a, b, seen.points):
+        # what quadrature does not see may be between its nodes, and not in the pieces either
+        return _only_number(convergence, None if seen.unsettled else numeric)
     exact = _by_antiderivatives(x, parts) if parts is not None else None
     if exact is not None and exact.has(sympy.Float):
         exact = None  # a break without a closed form
     certain = parts is not None and all(part.proved for part in parts)
-    if not all_found(integrand, x, a, b, seen.points):
-        # what quadrature does not see may be between its nodes, and not in the pieces either
-        return _only_number(convergence, None if seen.unsettled else numeric)
     confirmed = exact is not None and numeric is not None and _same(exact, numeric)
     if seen.unsettled or (seen.slow and not (confirmed and numeric and numeric.digits >= AGREE)):
         return _unsettled(exact, numeric, convergence, certain, settled=not seen.unsettled)
@@ -574,20 +574,12 @@ def _divergent(
         return _infinite(S.NegativeInfinity)
     where = ", ".join(dict.fromkeys(_shown(p) for p, _, _ in seen.divergent))
     result = Definite("divergent", status="proved", method=f"not integrable at {x} = {where}")
-    if not all(point.is_infinite or _is_exact(point) for point, _, _ in seen.divergent):
-        return result
+    if any(point.is_Float for point, _, _ in seen.divergent):
+        return result  # no closed form, and none of what is on both sides of it
     value = _principal_value(x, a, b, seen, parts)
     if value is None or value.has(sympy.Float) or not _is_real(value):
         return result
     return replace(result, principal_value=from_sympy(value))
-
-
-def _is_exact(point: sympy.Expr) -> bool:
-    """Whether it is no number of many digits in place of one without a closed form."""
-    return all(
-        number.is_Integer or (number.is_Rational and number.q < 10**20)
-        for number in point.atoms(sympy.Number)
-    )
 
 
 def _is_real(value: sympy.Expr) -> bool:

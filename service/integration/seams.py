@@ -13,14 +13,13 @@ from typing import Final
 import sympy
 from sympy import S
 
+from service.integration.pieces import CASES
 from service.integration.singular import guards
 from service.verification.convert import ConversionError, to_sympy
 from tokenizer.tree import Tree
 
 #: Heads whose values come in pieces.
-PIECEWISE: Final = frozenset(
-    {"Abs", "sign", "Heaviside", "Max", "Min", "floor", "ceiling", "Mod", "Piecewise"}
-)
+PIECEWISE: Final = frozenset({case.__name__ for case in CASES} | {"Mod"})
 
 #: A circular function of u = c x + d whose zeros a grid does find: c times a length of so much.
 TURNS: Final = 600
@@ -61,9 +60,12 @@ def _found(
         inner = sympy.Poly(guard.args[0], x)
         if inner.degree() == 1 and a.is_finite and b.is_finite:
             return bool(abs(sympy.N(inner.nth(1) * (b - a))) < TURNS)
-    if isinstance(guard, sympy.log | sympy.exp | sympy.atan | sympy.sinh | sympy.tanh):
-        inside = guard.args[0] - 1 if isinstance(guard, sympy.log) else guard.args[0]
-        return isinstance(guard, sympy.exp) or _found(inside, x, a, b, points)
+    if isinstance(guard, sympy.exp):
+        return True
+    if isinstance(guard, sympy.log):
+        return _found(guard.args[0] - 1, x, a, b, points)
+    if isinstance(guard, sympy.atan | sympy.sinh | sympy.tanh):
+        return _found(guard.args[0], x, a, b, points)
     return False
 
 

@@ -402,7 +402,7 @@ def converges_slowly(tree: Tree, variable: str, point: sympy.Expr, side: int) ->
         return None
     logarithms = [float(far.real.log().mid()) for far, _ in near]
     try:
-        sizes = [float(abs(value * far).log().mid()) for far, value in near]
+        sizes = [float(abs(product).log().mid()) for _, product in near]
     except (ValueError, OverflowError):
         return None
     slopes = np.diff(sizes) / np.diff(np.log(logarithms))
@@ -424,8 +424,8 @@ def sign_near(tree: Tree, variable: str, point: sympy.Expr, side: int) -> int:
     if near is None:
         return 0
     signs = {
-        0 if not value.imag.contains(0) or value.real.contains(0) else 1 if value.real > 0 else -1
-        for _, value in near
+        0 if not f.imag.contains(0) or f.real.contains(0) else 1 if f.real > 0 else -1
+        for _, f in near
     }
     return signs.pop() if len(signs) == 1 else 0
 
@@ -433,9 +433,9 @@ def sign_near(tree: Tree, variable: str, point: sympy.Expr, side: int) -> int:
 def _approaching(
     tree: Tree, variable: str, point: sympy.Expr, side: int
 ) -> list[tuple[acb, acb]] | None:
-    """Ever smaller distances d: what 1/d is (x at infinity), and f there, times d^2 (x^0).
+    """(1/d, f d) at ever smaller distances d from ``point``; (|x|, f |x|) ever further out.
 
-    That product, times 1/d, is f*d; at infinity f*x.
+    None where f cannot be computed, or is zero.
     """
     extent = constant_digits(tree, variable)
     if extent is None or point.is_Float:
@@ -448,24 +448,22 @@ def _approaching(
     saved = ctx.prec
     ctx.prec = bits
     try:
-        for power in (*powers, *_FAR):
-            if power <= powers[-1] and len(found) >= len(powers):
-                continue
+        for power in (*powers, *(power for power in _FAR if power > powers[-1])):
             try:
                 far = acb(10) ** power
                 if infinite:
                     far *= acb(1.37)
-                    value = f(far if point is S.Infinity else -far)
+                    product = f(far if point is S.Infinity else -far) * far
                 else:
-                    value = f(_ball(point) + side / far) / far / far
-                size = abs(value)
+                    product = f(_ball(point) + side / far) / far
+                size = abs(product)
                 if not size > 0 or not size.is_finite():
                     raise ValueError
             except (CannotEvaluate, ZeroDivisionError, ValueError, OverflowError):
                 if len(found) < len(powers):
                     return None
                 break
-            found.append((far, value))
+            found.append((far, product))
     finally:
         ctx.prec = saved
     return found

@@ -176,12 +176,11 @@ class DifferentialField:
             # (u^r)^e = u^(r e): for a whole e, or where the argument of u^r is that of u times r
             if inner is not None and (whole or abs(inner.numerator) < inner.denominator):
                 return self._factors(args[0], inner * exponent, into)
-        # (c u)^e = c^e u^e for c > 0
-        for factor, other in ((0, 1), (1, 0)) if head == "mul" else ((1, 0),) * (head == "div"):
-            number = _rational(args[factor])
-            if number and number > 0:
-                rest = self._factors(args[factor], exponent if head == "mul" else -exponent, into)
-                return rest * self._factors(args[other], exponent, into) % self.prime
+        number, radicand = _multiple(tree)
+        if radicand is not tree and number > 0:  # (c u)^e = c^e u^e for c > 0
+            for part, power in ((number.numerator, exponent), (number.denominator, -exponent)):
+                into[part % self.prime] = into.get(part % self.prime, 0) + power
+            return self._factors(radicand, exponent, into)
         if head == "pow" and inner is None:
             base = self._step(self.value(args[0]), self.value(args[1]))
         else:
@@ -290,12 +289,10 @@ class DifferentialField:
         if head == "neg":
             self._linear(args[0], -times, into)
             return
-        for factor, other in ((0, 1), (1, 0)) if head == "mul" else ((1, 0),) * (head == "div"):
-            number = _rational(args[factor])
-            if number:
-                times = times * number if head == "mul" else Fraction(times) / number
-                self._linear(args[other], times, into)
-                return
+        number, rest = _multiple(tree)
+        if rest is not tree:
+            self._linear(rest, times * number, into)
+            return
         value, content = self.value(tree), _content(tree)
         if content != 1:
             value = value * content.denominator * self._inverse(content.numerator) % self.prime
@@ -393,6 +390,19 @@ def _rational(tree: Tree) -> Rational | None:
                 return left - right
             return Fraction(left) / right if right else None
     return None
+
+
+def _multiple(tree: Tree) -> tuple[Rational, Tree]:
+    """(c, u) of a product that is c u for a rational c other than zero; (1, ``tree``) of others."""
+    if tree.head in ("mul", "div"):
+        left, right = tree.args
+        number = _rational(right)
+        if number:
+            return (number if tree.head == "mul" else Fraction(1) / number), left
+        number = _rational(left) if tree.head == "mul" else None
+        if number:
+            return number, right
+    return 1, tree
 
 
 def _content(tree: Tree) -> Rational:

@@ -227,10 +227,8 @@ def _tree_of(node: sympy.Basic, convert: Callable[[sympy.Basic], Tree]) -> Tree:
         return call("Piecewise", *(convert(part) for pair in node.args for part in pair.args))
     cls = type(node)
     head = _SAME.get(cls) or _RELATIONS.get(cls)
-    if head is not None and ARITY[head] in (
-        None,
-        len(node.args),
-    ):  # a derivative of DiracDelta has 2
+    # a derivative of DiracDelta is one with two arguments
+    if head is not None and ARITY[head] in (None, len(node.args)):
         return call(head, *map(convert, node.args))
     head = _SYMMETRIC.get(cls)
     if head is not None:

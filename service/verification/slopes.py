@@ -312,9 +312,10 @@ def _factors(tree: Tree) -> Iterator[Tree]:
 def _is_square_of_sech(tree: Tree) -> bool:
     """Whether it is 1 - tanh(u)^2, which rounds to zero for large u."""
     one, square = tree.args
-    return (one == ONE and square.head == "pow" and square.args[1] == TWO) and square.args[
-        0
-    ].head == "tanh"
+    if one != ONE or square.head != "pow":
+        return False
+    base, exponent = square.args
+    return exponent == TWO and base.head == "tanh"
 
 
 def _terms(tree: Tree) -> Iterator[Tree]:
